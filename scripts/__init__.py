@@ -1,0 +1,1 @@
+"""Run, capture, compare, say and show: the tools that make a page out of two programs."""

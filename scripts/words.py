@@ -1,0 +1,28 @@
+"""The few words that the tools themselves put on a page, in both languages."""
+
+WORDS = {
+    "all of it": {"en": "everything", "zh": "全部"},
+    "answer": {"en": "To the answer", "zh": "看答案"},
+    "back": {"en": "Back to the question", "zh": "回到题目"},
+    "bytes": {"en": "bytes", "zh": "字节"},
+    "checked": {"en": "checked", "zh": "已检验"},
+    "claims": {"en": "Claims", "zh": "断言"},
+    "command": {"en": "Command", "zh": "命令"},
+    "comparison": {"en": "Comparison", "zh": "比较"},
+    "compares": {"en": "the comparisons and claims", "zh": "比较与断言"},
+    "exit status": {"en": "exit status", "zh": "退出状态"},
+    "one thread": {"en": "one thread", "zh": "单线程"},
+    "reason": {"en": "Why this tolerance", "zh": "容差的理由"},
+    "repeats": {"en": "Repeats", "zh": "重做"},
+    "side": {"en": "Side", "zh": "哪一边"},
+    "tolerance": {"en": "Tolerance", "zh": "容差"},
+    "verdict": {"en": "Verdict", "zh": "结论"},
+    "version": {"en": "Version", "zh": "版本"},
+    "where": {"en": "Where", "zh": "机器"},
+    "worst": {"en": "Worst |difference|", "zh": "最大偏差"},
+}
+
+
+def word(key: str, language: str) -> str:
+    """`key` in the language; a key that is not in WORDS (a name, such as PyTorch or ulp) stands for itself."""
+    return WORDS.get(key, {}).get(language, key)

@@ -1,0 +1,201 @@
+"""A training loop by hand: three epochs, validation after each, a checkpoint after each."""
+
+import math
+import sys
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from lesson import note, record, section, timing
+
+torch.set_num_threads(1)
+
+# --8<-- [start:task]
+TRAIN, VALID, FEATURES, CLASSES = 96, 24, 4, 3
+BATCH, EPOCHS, LR = 16, 3, 0.1
+
+
+def samples():
+    """Features (N, FEATURES) computed in float64 and rounded once, labels (N,)."""
+    x = torch.tensor(
+        [[math.sin(0.37 * k + 1.3 * j) for j in range(FEATURES)] for k in range(TRAIN + VALID)],
+        dtype=torch.float64,
+    ).float()
+    scores = torch.stack([x[:, 0] + x[:, 1], x[:, 2] - x[:, 3], x[:, 3] - x[:, 0]], dim=1)
+    return x, scores.argmax(dim=1)
+
+
+x, y = samples()
+train_batches = list(zip(x[:TRAIN].split(BATCH), y[:TRAIN].split(BATCH)))
+valid_batches = list(zip(x[TRAIN:].split(BATCH), y[TRAIN:].split(BATCH)))
+# --8<-- [end:task]
+
+
+# --8<-- [start:model]
+HIDDEN = 8
+
+
+class Mlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1 = nn.Linear(FEATURES, HIDDEN)
+        self.fc2 = nn.Linear(HIDDEN, CLASSES)
+
+    def forward(self, x):
+        return self.fc2(F.relu(self.fc1(x)))
+
+
+def wave(f, scale, *shape):
+    """scale * f(1), scale * f(2), … computed in float64 and rounded once."""
+    values = [scale * f(i + 1) for i in range(math.prod(shape))]
+    return torch.tensor(values, dtype=torch.float64).float().reshape(shape)
+
+
+def build():
+    model = Mlp()
+    with torch.no_grad():
+        model.fc1.weight.copy_(wave(math.sin, 0.3, HIDDEN, FEATURES))
+        model.fc1.bias.zero_()
+        model.fc2.weight.copy_(wave(math.cos, 0.7, CLASSES, HIDDEN))
+        model.fc2.bias.zero_()
+    return model
+
+
+# --8<-- [end:model]
+
+
+# --8<-- [start:train]
+def train_epoch(model, optimizer, batches):
+    model.train()
+    losses = []
+    for xb, yb in batches:
+        loss = F.cross_entropy(model(xb), yb)
+        losses.append(loss.item())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return losses
+
+
+# --8<-- [end:train]
+
+
+# --8<-- [start:validate]
+def validate(model, batches):
+    """The loss with every batch weighing the same, the loss with every sample weighing the same, the accuracy in %."""
+    model.eval()
+    total = weighted = correct = samples = 0
+    with torch.no_grad():
+        for xb, yb in batches:
+            logits = model(xb)
+            loss = F.cross_entropy(logits, yb).item()
+            total += loss
+            weighted += loss * len(yb)
+            correct += (logits.argmax(dim=1) == yb).sum().item()
+            samples += len(yb)
+    return total / len(batches), weighted / samples, 100 * correct / samples
+
+
+# --8<-- [end:validate]
+
+
+# --8<-- [start:loop]
+def fit(model, optimizer, checkpoints=None):
+    losses, scores = [], []
+    for epoch in range(1, EPOCHS + 1):
+        losses += train_epoch(model, optimizer, train_batches)
+        scores.append(validate(model, valid_batches))
+        if checkpoints:
+            checkpoint = {"epoch": epoch, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            torch.save(checkpoint, checkpoints / f"epoch-{epoch}.pt")
+    return losses, scores
+
+
+# --8<-- [end:loop]
+
+
+def hand_written():
+    section("loop")
+    checkpoints = Path("checkpoints")
+    checkpoints.mkdir()
+    model = build()
+    losses, scores = fit(model, torch.optim.SGD(model.parameters(), lr=LR), checkpoints)
+    for epoch, (mean, weighted, accuracy) in enumerate(scores, start=1):
+        step = epoch * len(train_batches) - 1
+        print(f"epoch {epoch}  last train loss {losses[step]:.4f}")
+        print(f"  valid loss per batch {mean:.4f}  per sample {weighted:.4f}  accuracy {accuracy:.2f} %")
+
+    record("task.x", x)
+    record("task.y", y)
+    for name, n in {"train": TRAIN, "valid": VALID, "classes": CLASSES, "batch": BATCH, "epochs": EPOCHS}.items():
+        record(f"task.{name}", n)
+    record("task.lr", LR)
+    record("task.last_valid_batch", len(valid_batches[-1][1]))
+    record("task.parameters", sum(p.numel() for p in model.parameters()))
+    record("task.steps", len(losses))
+    record("train_loss", losses)
+    record("valid_per_batch", [s[0] for s in scores])
+    record("valid_per_sample", [s[1] for s in scores])
+    record("valid_accuracy", [s[2] for s in scores])
+    for name, parameter in model.named_parameters():
+        record(f"params.{name}", parameter)
+    return model
+
+
+def trained(model):
+    section("trained")
+    # --8<-- [start:trained]
+    model.eval()
+    print("after eval(), requires_grad:", model.fc1.weight.requires_grad)
+    model.requires_grad_(False)
+    print("after requires_grad_(False):", model.fc1.weight.requires_grad)
+    model.requires_grad_(True)
+    print("after requires_grad_(True):", model.fc1.weight.requires_grad)
+    # --8<-- [end:trained]
+
+
+def brain_teaser():
+    model = build()
+    fit(model, torch.optim.SGD(model.parameters(), lr=LR))
+    model.eval().requires_grad_(False)
+    section("brain-teaser")
+    # --8<-- [start:brain-teaser]
+    xb, yb = train_batches[0]
+    loss = F.cross_entropy(model(xb), yb)
+    print(f"loss {loss.item():.6f}, requires_grad {loss.requires_grad}")
+    loss.backward()
+    # --8<-- [end:brain-teaser]
+
+
+def shuffled():
+    """The same steps with the batches drawn in another order each epoch."""
+    losses = []
+    torch.manual_seed(7)
+    model = build()
+    optimizer = torch.optim.SGD(model.parameters(), lr=LR)
+    for _ in range(EPOCHS):
+        order = torch.randperm(TRAIN)
+        losses += train_epoch(model, optimizer, [(x[i], y[i]) for i in order.split(BATCH)])
+    note("train_loss", losses)
+
+
+def cost():
+    def once():
+        model = build()
+        fit(model, torch.optim.SGD(model.parameters(), lr=LR))
+
+    once()
+    timing("hand-written", 5, once)
+
+
+match sys.argv[1:]:
+    case []:
+        trained(hand_written())
+    case ["brain-teaser"]:
+        brain_teaser()
+    case ["shuffled"]:
+        shuffled()
+    case ["cost"]:
+        cost()
