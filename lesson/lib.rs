@@ -61,7 +61,8 @@ fn keep(kind: &str, name: &str, data: TensorData) {
         .append(true)
         .open(path)
         .expect("the file named by LESSON_OUT opens");
-    writeln!(file, "{line}").expect("the file named by LESSON_OUT takes a line");
+    writeln!(file, "{line}")
+        .expect("the file named by LESSON_OUT takes a line");
 }
 
 /// Every number as JSON that reads back to the same bits; what JSON lacks (`NaN`, `inf`) as a string.
@@ -70,9 +71,13 @@ fn values(data: &TensorData) -> Vec<Value> {
         if x.is_finite() { json!(x) } else { json!(x.to_string()) }
     };
     match data.dtype() {
-        DType::F64 | DType::F32 | DType::Flex32 | DType::F16 | DType::BF16 => data.iter::<f64>().map(float).collect(),
+        DType::F64 | DType::F32 | DType::Flex32 | DType::F16 | DType::BF16 => {
+            data.iter::<f64>().map(float).collect()
+        }
         DType::Bool(_) => data.iter::<bool>().map(Value::from).collect(),
-        DType::QFloat(_) => panic!("quantised data is not recorded: dequantise it first"),
+        DType::QFloat(_) => {
+            panic!("quantised data is not recorded: dequantise it first")
+        }
         _ => data.iter::<i64>().map(Value::from).collect(),
     }
 }

@@ -13,7 +13,7 @@ INSTRUCTION_SETS = ("avx512f", "avx2", "avx", "sse4_2")  # the widest that the p
 
 @cache
 def processor() -> str:
-    """The processor's name, its widest vector instructions and its cores, such as `AMD EPYC (x86_64, avx2), 2 cores`."""
+    """The processor's name, its widest vector instructions and the number of its cores, such as `AMD EPYC (x86_64, avx2) × 2`."""
     name, flags = platform.processor() or platform.machine(), set()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -27,7 +27,7 @@ def processor() -> str:
         name = asked.stdout.strip() or name
     widest = next((name for name in INSTRUCTION_SETS if name in flags), "")
     kind = ", ".join(filter(None, [platform.machine(), widest]))
-    return f"{name} ({kind}), {os.cpu_count()} cores"
+    return f"{name} ({kind}) × {os.cpu_count()}"
 
 
 def system() -> str:

@@ -16,7 +16,8 @@ use burn::tensor::activation::relu;
 use burn::train::metric::{AccuracyMetric, LossMetric};
 use burn::train::renderer::CliMetricsRenderer;
 use burn::train::{
-    ClassificationOutput, InferenceStep, Learner, LearningResult, SupervisedTraining, TrainOutput, TrainStep,
+    ClassificationOutput, InferenceStep, Learner, LearningResult,
+    SupervisedTraining, TrainOutput, TrainStep,
 };
 use lesson::{note, record, section, timing};
 
@@ -37,13 +38,12 @@ struct Sample {
 
 /// Features computed in f64 and rounded once.
 fn sample(k: usize) -> Sample {
-    let x: [f32; FEATURES] = std::array::from_fn(|j| (0.37 * k as f64 + 1.3 * j as f64).sin() as f32);
+    let x: [f32; FEATURES] = std::array::from_fn(|j| {
+        (0.37 * k as f64 + 1.3 * j as f64).sin() as f32
+    });
     let scores = [x[0] + x[1], x[2] - x[3], x[3] - x[0]];
     let best = (0..CLASSES).max_by(|&a, &b| scores[a].total_cmp(&scores[b]));
-    Sample {
-        x,
-        y: best.unwrap() as i64,
-    }
+    Sample { x, y: best.unwrap() as i64 }
 }
 
 #[derive(Clone, Debug)]
@@ -106,7 +106,12 @@ impl Mlp {
 }
 
 /// scale * f(1), scale * f(2), … computed in f64 and rounded once.
-fn wave(f: fn(f64) -> f64, scale: f64, shape: [usize; 2], device: &Device) -> Tensor<2> {
+fn wave(
+    f: fn(f64) -> f64,
+    scale: f64,
+    shape: [usize; 2],
+    device: &Device,
+) -> Tensor<2> {
     let values = (0..shape[0] * shape[1])
         .map(|i| (scale * f((i + 1) as f64)) as f32)
         .collect();
@@ -123,14 +128,20 @@ fn build(device: &Device) -> Mlp {
         linear
     };
     Mlp {
-        fc1: linear(wave(f64::sin, 0.3, [HIDDEN, FEATURES], device).transpose()),
+        fc1: linear(
+            wave(f64::sin, 0.3, [HIDDEN, FEATURES], device).transpose(),
+        ),
         fc2: linear(wave(f64::cos, 0.7, [CLASSES, HIDDEN], device).transpose()),
     }
 }
 // --8<-- [end:model]
 
 // --8<-- [start:train]
-fn train_epoch(mut model: Mlp, optimizer: &mut ModuleOptimizer, batches: &Loader) -> (Mlp, Vec<f32>) {
+fn train_epoch(
+    mut model: Mlp,
+    optimizer: &mut ModuleOptimizer,
+    batches: &Loader,
+) -> (Mlp, Vec<f32>) {
     let mut losses = Vec::new();
     for batch in batches.iter() {
         let loss = model.forward_classification(batch.unwrap()).loss;
@@ -143,10 +154,11 @@ fn train_epoch(mut model: Mlp, optimizer: &mut ModuleOptimizer, batches: &Loader
 // --8<-- [end:train]
 
 // --8<-- [start:validate]
-/// The loss with every batch weighing the same, the loss with every sample weighing the same, the accuracy in %.
+/// Loss averaged per batch and per sample, accuracy in %.
 fn validate(model: &Mlp, batches: &Loader) -> (f64, f64, f64) {
     let model = model.valid();
-    let (mut total, mut weighted, mut correct, mut samples, mut count) = (0.0, 0.0, 0, 0, 0);
+    let (mut total, mut weighted, mut correct, mut samples, mut count) =
+        (0.0, 0.0, 0, 0, 0);
     for batch in batches.iter() {
         let output = model.forward_classification(batch.unwrap());
         let [n] = output.targets.dims();
@@ -154,7 +166,8 @@ fn validate(model: &Mlp, batches: &Loader) -> (f64, f64, f64) {
         total += loss;
         weighted += loss * n as f64;
         let predicted = output.output.argmax(1).squeeze_dim::<1>(1);
-        correct += predicted.equal(output.targets).int().sum().into_scalar::<i64>();
+        correct +=
+            predicted.equal(output.targets).int().sum().into_scalar::<i64>();
         samples += n;
         count += 1;
     }
@@ -181,7 +194,9 @@ fn fit(
                 .clone()
                 .save_file(folder.join(format!("model-{epoch}.bpk")))
                 .unwrap();
-            optimizer.save(folder.join(format!("optimizer-{epoch}.bpk"))).unwrap();
+            optimizer
+                .save(folder.join(format!("optimizer-{epoch}.bpk")))
+                .unwrap();
         }
     }
     (model, losses, scores)
@@ -210,7 +225,11 @@ impl InferenceStep for Mlp {
 // --8<-- [end:steps]
 
 // --8<-- [start:learner]
-fn learn(model: Mlp, (train, valid): (Loader, Loader), folder: &str) -> LearningResult<Mlp> {
+fn learn(
+    model: Mlp,
+    (train, valid): (Loader, Loader),
+    folder: &str,
+) -> LearningResult<Mlp> {
     SupervisedTraining::new(folder, train, valid)
         .metric_train_numeric(LossMetric::new())
         .metric_valid_numeric(LossMetric::new())
@@ -224,9 +243,17 @@ fn learn(model: Mlp, (train, valid): (Loader, Loader), folder: &str) -> Learning
 // --8<-- [end:learner]
 
 // --8<-- [start:logs]
-/// The values of one metric in one epoch, a line a batch, and the last line's, the whole epoch's.
-fn logged(folder: &str, split: &str, epoch: usize, metric: &str) -> (Vec<f64>, f64) {
-    let log = fs::read_to_string(format!("{folder}/{split}/epoch-{epoch}/{metric}.log")).unwrap();
+/// One metric in one epoch: its value for each batch, and for the whole.
+fn logged(
+    folder: &str,
+    split: &str,
+    epoch: usize,
+    metric: &str,
+) -> (Vec<f64>, f64) {
+    let log = fs::read_to_string(format!(
+        "{folder}/{split}/epoch-{epoch}/{metric}.log"
+    ))
+    .unwrap();
     let mut values: Vec<f64> = log
         .lines()
         .map(|line| line.split_once(',').unwrap().0.parse().unwrap())
@@ -237,7 +264,8 @@ fn logged(folder: &str, split: &str, epoch: usize, metric: &str) -> (Vec<f64>, f
 // --8<-- [end:logs]
 
 fn learner_losses(folder: &str) -> Vec<f32> {
-    let epochs = (1..=EPOCHS).flat_map(|epoch| logged(folder, "train", epoch, "Loss").0);
+    let epochs =
+        (1..=EPOCHS).flat_map(|epoch| logged(folder, "train", epoch, "Loss").0);
     epochs.map(|loss| loss as f32).collect()
 }
 
@@ -246,14 +274,22 @@ fn hand_written(device: &Device) {
     let checkpoints = Path::new("checkpoints");
     fs::create_dir(checkpoints).unwrap();
     let data = loaders(device);
-    let (model, losses, scores) = fit(build(device), &mut SgdConfig::new().init(), &data, Some(checkpoints));
+    let (model, losses, scores) = fit(
+        build(device),
+        &mut SgdConfig::new().init(),
+        &data,
+        Some(checkpoints),
+    );
     for (epoch, (mean, weighted, accuracy)) in (1..).zip(&scores) {
         let step = epoch * losses.len() / EPOCHS - 1;
         println!("epoch {epoch}  last train loss {:.4}", losses[step]);
-        println!("  valid loss per batch {mean:.4}  per sample {weighted:.4}  accuracy {accuracy:.2} %");
+        println!(
+            "  valid loss per batch {mean:.4}  per sample {weighted:.4}  accuracy {accuracy:.2} %"
+        );
     }
 
-    let all = SampleBatcher.batch((0..TRAIN + VALID).map(sample).collect(), device);
+    let all =
+        SampleBatcher.batch((0..TRAIN + VALID).map(sample).collect(), device);
     record("task.x", all.x.into_data());
     record("task.y", all.y.into_data());
     for (name, n) in [
@@ -266,11 +302,16 @@ fn hand_written(device: &Device) {
         record(&format!("task.{name}"), [n]);
     }
     record("task.lr", [LR as f32]);
-    record("task.last_valid_batch", data.1.iter().last().unwrap().unwrap().y.dims());
+    record(
+        "task.last_valid_batch",
+        data.1.iter().last().unwrap().unwrap().y.dims(),
+    );
     record("task.parameters", [model.num_params()]);
     record("task.steps", [losses.len()]);
     record("train_loss", losses.as_slice());
-    let column = |f: fn(&(f64, f64, f64)) -> f64| scores.iter().map(|s| f(s) as f32).collect::<Vec<_>>();
+    let column = |f: fn(&(f64, f64, f64)) -> f64| {
+        scores.iter().map(|s| f(s) as f32).collect::<Vec<_>>()
+    };
     record("valid_per_batch", column(|s| s.0).as_slice());
     record("valid_per_sample", column(|s| s.1).as_slice());
     record("valid_accuracy", column(|s| s.2).as_slice());
@@ -294,7 +335,10 @@ fn by_learner(device: &Device) {
     for epoch in 1..=EPOCHS {
         for metric in ["Loss", "Accuracy"] {
             let (batches, whole) = logged("run", "valid", epoch, metric);
-            note(&format!("learner.valid.{metric}.{epoch}.batches"), batches.as_slice());
+            note(
+                &format!("learner.valid.{metric}.{epoch}.batches"),
+                batches.as_slice(),
+            );
             note(&format!("learner.valid.{metric}.{epoch}.whole"), [whole]);
         }
     }
@@ -345,7 +389,8 @@ fn shuffled(device: &Device) {
         // --8<-- [end:shuffled]
         (train, valid)
     };
-    let (_, losses, _) = fit(build(device), &mut SgdConfig::new().init(), &loaders(), None);
+    let (_, losses, _) =
+        fit(build(device), &mut SgdConfig::new().init(), &loaders(), None);
     note("train_loss", losses.as_slice());
     learn(build(device), loaders(), "run");
     note("learner.train_loss", learner_losses("run").as_slice());

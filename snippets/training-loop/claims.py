@@ -2,7 +2,19 @@
 
 import numpy as np
 
-from scripts.claims import Agreement, Side, Verdict, at_most, claim, different, equal, less, same_bits, table, ulps
+from scripts.claims import (
+    Agreement,
+    Side,
+    Verdict,
+    at_most,
+    claim,
+    different,
+    equal,
+    less,
+    same_bits,
+    table,
+    ulps,
+)
 
 EPOCHS = (1, 2, 3)
 
@@ -43,7 +55,13 @@ def no_drift(torch: Side, burn: Side) -> Verdict:
 )
 def printed_alike(torch: Side, burn: Side) -> Verdict:
     lines = burn.result.output["loop"].splitlines()
-    return equal(sum(a == b for a, b in zip(torch.result.output["loop"].splitlines(), lines)), len(lines))
+    return equal(
+        sum(
+            a == b
+            for a, b in zip(torch.result.output["loop"].splitlines(), lines)
+        ),
+        len(lines),
+    )
 
 
 @claim(
@@ -68,12 +86,17 @@ def learner_same_bits(torch: Side, burn: Side) -> Verdict:
 )
 def shuffled_apart(torch: Side, burn: Side) -> Verdict:
     run = burn.run("shuffled")
-    return different(float(run["train_loss"][0]), float(run["learner.train_loss"][0]))
+    return different(
+        float(run["train_loss"][0]), float(run["learner.train_loss"][0])
+    )
 
 
 def whole(burn: Side, metric: str) -> np.ndarray:
     """The Learner's value of a validation metric for each epoch, rounded once to float32."""
-    return np.array([burn[f"learner.valid.{metric}.{epoch}.whole"][0] for epoch in EPOCHS], np.float32)
+    return np.array(
+        [burn[f"learner.valid.{metric}.{epoch}.whole"][0] for epoch in EPOCHS],
+        np.float32,
+    )
 
 
 @claim(
@@ -106,9 +129,16 @@ def learner_accuracy_per_sample(torch: Side, burn: Side) -> Verdict:
     zh="Learner 留下最后两个 epoch 的检查点，epoch 与文件数：{left}",
 )
 def checkpoint_removed(torch: Side, burn: Side) -> Verdict:
-    kept = [path for path in burn.result.sizes if path.startswith("run/checkpoint/")]
-    epochs = sorted({int(path.removesuffix(".bpk").rpartition("-")[2]) for path in kept})
-    return equal(", ".join(f"{epoch}: {len(kept) // len(epochs)}" for epoch in epochs), "2: 3, 3: 3")
+    kept = [
+        path for path in burn.result.sizes if path.startswith("run/checkpoint/")
+    ]
+    epochs = sorted(
+        {int(path.removesuffix(".bpk").rpartition("-")[2]) for path in kept}
+    )
+    return equal(
+        ", ".join(f"{epoch}: {len(kept) // len(epochs)}" for epoch in epochs),
+        "2: 3, 3: 3",
+    )
 
 
 @claim(
@@ -117,7 +147,9 @@ def checkpoint_removed(torch: Side, burn: Side) -> Verdict:
 )
 def optimizer_file_smaller(torch: Side, burn: Side) -> Verdict:
     sizes = burn.result.sizes
-    return less(sizes["run/checkpoint/optim-3.bpk"], sizes["run/checkpoint/model-3.bpk"])
+    return less(
+        sizes["run/checkpoint/optim-3.bpk"], sizes["run/checkpoint/model-3.bpk"]
+    )
 
 
 @claim(
@@ -144,8 +176,16 @@ def learner_costs_more(torch: Side, burn: Side) -> Verdict:
 )
 def steps(torch: Side, burn: Side) -> list[list[str]]:
     """The training loss of all three programs at each step, and how far PyTorch is from burn."""
-    columns = zip(torch["train_loss"], burn["train_loss"], burn["learner.train_loss"], distances(torch, burn))
-    return [[str(i), *(f"{loss:.8f}" for loss in losses), str(ulp)] for i, (*losses, ulp) in enumerate(columns)]
+    columns = zip(
+        torch["train_loss"],
+        burn["train_loss"],
+        burn["learner.train_loss"],
+        distances(torch, burn),
+    )
+    return [
+        [str(i), *(f"{loss:.8f}" for loss in losses), str(ulp)]
+        for i, (*losses, ulp) in enumerate(columns)
+    ]
 
 
 @table(
@@ -154,9 +194,15 @@ def steps(torch: Side, burn: Side) -> list[list[str]]:
 )
 def averages(torch: Side, burn: Side) -> list[list[str]]:
     """The validation figures of each epoch, from burn's loop by hand and from the Learner."""
-    losses = zip(burn["valid_per_batch"], burn["valid_per_sample"], whole(burn, "Loss"))
+    losses = zip(
+        burn["valid_per_batch"], burn["valid_per_sample"], whole(burn, "Loss")
+    )
     accuracies = zip(burn["valid_accuracy"], whole(burn, "Accuracy"))
     return [
-        [str(epoch), *(f"{x:.6f}" for x in loss), *(f"{x:.2f}" for x in accuracy)]
+        [
+            str(epoch),
+            *(f"{x:.6f}" for x in loss),
+            *(f"{x:.2f}" for x in accuracy),
+        ]
         for epoch, loss, accuracy in zip(EPOCHS, losses, accuracies)
     ]

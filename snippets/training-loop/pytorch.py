@@ -18,12 +18,17 @@ BATCH, EPOCHS, LR = 16, 3, 0.1
 
 
 def samples():
-    """Features (N, FEATURES) computed in float64 and rounded once, labels (N,)."""
+    """Features (N, FEATURES), rounded from float64 once; labels (N,)."""
     x = torch.tensor(
-        [[math.sin(0.37 * k + 1.3 * j) for j in range(FEATURES)] for k in range(TRAIN + VALID)],
+        [
+            [math.sin(0.37 * k + 1.3 * j) for j in range(FEATURES)]
+            for k in range(TRAIN + VALID)
+        ],
         dtype=torch.float64,
     ).float()
-    scores = torch.stack([x[:, 0] + x[:, 1], x[:, 2] - x[:, 3], x[:, 3] - x[:, 0]], dim=1)
+    scores = torch.stack(
+        [x[:, 0] + x[:, 1], x[:, 2] - x[:, 3], x[:, 3] - x[:, 0]], dim=1
+    )
     return x, scores.argmax(dim=1)
 
 
@@ -84,7 +89,7 @@ def train_epoch(model, optimizer, batches):
 
 # --8<-- [start:validate]
 def validate(model, batches):
-    """The loss with every batch weighing the same, the loss with every sample weighing the same, the accuracy in %."""
+    """Loss averaged per batch and per sample, accuracy in %."""
     model.eval()
     total = weighted = correct = samples = 0
     with torch.no_grad():
@@ -108,7 +113,11 @@ def fit(model, optimizer, checkpoints=None):
         losses += train_epoch(model, optimizer, train_batches)
         scores.append(validate(model, valid_batches))
         if checkpoints:
-            checkpoint = {"epoch": epoch, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            checkpoint = {
+                "epoch": epoch,
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+            }
             torch.save(checkpoint, checkpoints / f"epoch-{epoch}.pt")
     return losses, scores
 
@@ -121,15 +130,25 @@ def hand_written():
     checkpoints = Path("checkpoints")
     checkpoints.mkdir()
     model = build()
-    losses, scores = fit(model, torch.optim.SGD(model.parameters(), lr=LR), checkpoints)
+    losses, scores = fit(
+        model, torch.optim.SGD(model.parameters(), lr=LR), checkpoints
+    )
     for epoch, (mean, weighted, accuracy) in enumerate(scores, start=1):
         step = epoch * len(train_batches) - 1
         print(f"epoch {epoch}  last train loss {losses[step]:.4f}")
-        print(f"  valid loss per batch {mean:.4f}  per sample {weighted:.4f}  accuracy {accuracy:.2f} %")
+        print(
+            f"  valid loss per batch {mean:.4f}  per sample {weighted:.4f}  accuracy {accuracy:.2f} %"
+        )
 
     record("task.x", x)
     record("task.y", y)
-    for name, n in {"train": TRAIN, "valid": VALID, "classes": CLASSES, "batch": BATCH, "epochs": EPOCHS}.items():
+    for name, n in {
+        "train": TRAIN,
+        "valid": VALID,
+        "classes": CLASSES,
+        "batch": BATCH,
+        "epochs": EPOCHS,
+    }.items():
         record(f"task.{name}", n)
     record("task.lr", LR)
     record("task.last_valid_batch", len(valid_batches[-1][1]))
@@ -177,7 +196,9 @@ def shuffled():
     optimizer = torch.optim.SGD(model.parameters(), lr=LR)
     for _ in range(EPOCHS):
         order = torch.randperm(TRAIN)
-        losses += train_epoch(model, optimizer, [(x[i], y[i]) for i in order.split(BATCH)])
+        losses += train_epoch(
+            model, optimizer, [(x[i], y[i]) for i in order.split(BATCH)]
+        )
     note("train_loss", losses)
 
 
