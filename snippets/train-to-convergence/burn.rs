@@ -21,7 +21,7 @@ const BATCH: usize = 16;
 const STEPS: usize = 100;
 const TABLE: [usize; 13] = [1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
 
-/// Series k at time t: the class sets the frequency of the first wave, the second is the same for all.
+/// Series k at time t: the class sets the frequency of its first wave.
 fn point(k: usize, t: usize) -> f64 {
     let frequency = 0.3 * (k % CLASSES + 1) as f64;
     let (k, t) = (k as f64, t as f64);
@@ -122,7 +122,7 @@ impl Parameters {
 // --8<-- [end:parameters]
 
 // --8<-- [start:train]
-/// The trained model, the loss of every step, and all parameters in one row after each step of the table.
+/// The model, every loss, and a row of all parameters after each step of the table.
 fn train(
     mut model: Cnn,
     mut optimizer: ModuleOptimizer,
@@ -175,7 +175,7 @@ fn adam(epsilon: f32) -> ModuleOptimizer {
 // --8<-- [end:optimizers]
 
 // --8<-- [start:run]
-/// Train a fresh model; whatever the device's float type, from the same numbers, rounded to f32.
+/// Train a fresh model, from the same f32 numbers whatever the type.
 fn run(name: &str, optimizer: ModuleOptimizer, lr: f64, device: &Device) {
     let (model, losses, trajectory) =
         train(build(device), optimizer, lr, task(device));
@@ -187,9 +187,8 @@ fn run(name: &str, optimizer: ModuleOptimizer, lr: f64, device: &Device) {
         loss.clone().into_scalar::<f64>(),
         correct.clone().into_scalar::<i64>(),
     );
-    println!(
-        "{name:<14} loss {first:.6}, {middle:.6}, {last:.6}; all series {all:.6}, {right} right"
-    );
+    println!("{name:<14}loss {first:.6}, {middle:.6}, {last:.6}");
+    println!("{:>13} {all:.6}, {right} right", "all series");
     record(&format!("{name}.losses"), losses.into_data());
     record(&format!("{name}.trajectory"), trajectory.into_data());
     record(&format!("{name}.final.loss"), loss.into_data());
@@ -212,7 +211,7 @@ fn run(name: &str, optimizer: ModuleOptimizer, lr: f64, device: &Device) {
 // --8<-- [end:run]
 
 // --8<-- [start:small-gradient]
-/// The weight of the last layer with the smallest gradient, and what Adam's first step does to it.
+/// The fc weight with the smallest gradient, and Adam's first step on it.
 fn small_gradient(device: &Device) {
     let model = build(device);
     let (x, y) = task(device);
@@ -282,7 +281,7 @@ fn compare_factors() {
 }
 
 // --8<-- [start:mend]
-/// burn's Adam, with f64 for its settings and for the factors that it computes from them at each step.
+/// burn's Adam, its settings and the factors of each step in f64.
 #[derive(Clone)]
 struct MendedAdam {
     beta_1: f64,
@@ -382,17 +381,14 @@ fn main() {
         }
         Some("replica") => {
             let device = device(FloatDType::F64);
-            section("replica");
             run("adam", adam(1e-8), ADAM_LR, &device);
         }
         Some("mend") => {
             let device = device(FloatDType::F64);
-            section("mend");
             mend(&device);
         }
         Some("mend-f32") => {
             let device = device(FloatDType::F32);
-            section("mend-f32");
             mend(&device);
         }
         Some("defaults") => {

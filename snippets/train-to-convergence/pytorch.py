@@ -21,7 +21,7 @@ TABLE = (1, 2, 5, *range(10, STEPS + 1, 10))
 
 
 def point(k, t):
-    """Series k at time t: the class sets the frequency of the first wave, the second is the same for all."""
+    """Series k at time t: the class sets the frequency of its first wave."""
     frequency = 0.3 * (k % CLASSES + 1)
     return math.sin(frequency * t + 0.37 * k) + 0.3 * math.sin(
         2.3 * t + 1.1 * k
@@ -86,7 +86,7 @@ def build():
 
 # --8<-- [start:train]
 def train(model, optimizer, x, y):
-    """The loss of every step, and all parameters in one row after each step of the table."""
+    """Every loss, and a row of all parameters after each step of the table."""
     batches = cycle(zip(x.split(BATCH), y.split(BATCH)))
     losses, trajectory = [], []
     for step, (xb, yb) in enumerate(islice(batches, STEPS), start=1):
@@ -122,17 +122,16 @@ ADAM_OPTIONS = {"lr": 0.01, "eps": 1e-8}
 
 # --8<-- [start:run]
 def run(name, optimizer, keep=record, dtype=torch.float32, **options):
-    """Train a fresh model; whatever the type, from the same numbers, rounded to float32."""
+    """Train a fresh model, from the same float32 numbers whatever the type."""
     model, inputs = build().to(dtype), x.to(dtype)
     losses, trajectory = train(
         model, optimizer(model.parameters(), **options), inputs, y
     )
     loss, correct = evaluate(model, inputs, y)
 
-    middle = losses[STEPS // 2 - 1]
-    print(
-        f"{name:<14} loss {losses[0]:.6f}, {middle:.6f}, {losses[-1]:.6f}; all series {loss:.6f}, {correct} right"
-    )
+    shown = [f"{losses[i]:.6f}" for i in (0, STEPS // 2 - 1, STEPS - 1)]
+    print(f"{name:<14}loss {', '.join(shown)}")
+    print(f"{'all series':>13} {loss:.6f}, {correct} right")
     keep(f"{name}.losses", losses)
     keep(f"{name}.trajectory", trajectory)
     keep(f"{name}.final.loss", loss)
@@ -146,7 +145,7 @@ def run(name, optimizer, keep=record, dtype=torch.float32, **options):
 
 # --8<-- [start:small-gradient]
 def small_gradient(dtype=torch.float32):
-    """The weight of the last layer with the smallest gradient, and what Adam's first step does to it."""
+    """The fc weight with the smallest gradient, and Adam's first step on it."""
     model = build().to(dtype)
     optimizer = Adam(model.parameters(), **ADAM_OPTIONS)
     F.cross_entropy(model(x[:BATCH].to(dtype)), y[:BATCH]).backward()
@@ -172,7 +171,7 @@ SETTINGS = np.array([0.9, 0.999, 1e-8])  # beta 1, beta 2, epsilon
 
 
 def powi(base, exponent):
-    """Repeated squaring, every product rounded to the type of the base: what Rust's powi does."""
+    """By repeated squaring in the type of the base, as Rust's powi does it."""
     power = type(base)(1)
     while exponent:
         if exponent % 2:
@@ -194,7 +193,7 @@ def factors(settings, step):
 
 # --8<-- [start:replica]
 class BurnAdam(Optimizer):
-    """burn's update in the parameters' own type; the factors of each step in the type of `settings`."""
+    """burn's update, its factors in the type of `settings`."""
 
     def __init__(self, parameters, lr, settings):
         super().__init__(parameters, {"lr": lr, "settings": settings})
@@ -259,7 +258,6 @@ match sys.argv[1:]:
         section("factors")
         compare_factors()
     case ["replica"]:
-        section("replica")
         run(
             "adam",
             BurnAdam,
@@ -268,10 +266,8 @@ match sys.argv[1:]:
             settings=SETTINGS.astype(np.float32),
         )
     case ["mend"]:
-        section("mend")
         run("mended", Adam, dtype=torch.float64, **ADAM_OPTIONS)
     case ["mend-f32"]:
-        section("mend-f32")
         run("mended", Adam, **ADAM_OPTIONS)
     case ["defaults"]:
         section("defaults")
@@ -282,7 +278,10 @@ match sys.argv[1:]:
         run("half-lr", Adam, lr=0.005, eps=1e-8)
         run("large-epsilon", Adam, lr=0.01, eps=1e-3)
     case ["threads"]:
-        section("threads")
-        for threads in (1, 2, 4):
-            torch.set_num_threads(threads)
-            run(f"threads-{threads}", SGD, note, **SGD_OPTIONS)
+        # --8<-- [start:threads]
+        for kernels in ("onednn", "native"):
+            torch.backends.mkldnn.enabled = kernels == "onednn"
+            for threads in (1, 2, 4):
+                torch.set_num_threads(threads)
+                run(f"{kernels}-{threads}", SGD, note, **SGD_OPTIONS)
+        # --8<-- [end:threads]
