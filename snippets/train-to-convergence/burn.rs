@@ -361,6 +361,8 @@ fn main() {
                 [SERIES, POINTS, CLASSES, BATCH, STEPS, CHANNELS, KERNEL],
             );
             record("task.table", TABLE);
+            record("task.lr", [SGD_LR as f32, ADAM_LR as f32]);
+            record("task.epsilon", [EPSILON]);
             section("run");
             run("sgd", sgd(), SGD_LR, &device);
             run("adam", adam(1e-8), ADAM_LR, &device);

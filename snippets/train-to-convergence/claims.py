@@ -4,6 +4,7 @@ PyTorch's numbers come from the processor that builds the site, burn's from the 
 only what holds with any kernel is asserted; what decides is asserted in float64.
 """
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from scripts.claims import (
     Verdict,
     at_most,
     claim,
+    different,
     equal,
     less,
     plot,
@@ -230,6 +232,14 @@ def sgd_close(torch: Side, burn: Side) -> Verdict:
 
 
 @claim(
+    en="In float32 Adam ends within 1e-5 too: {left}",
+    zh="float32 的 Adam 也在 1e-5 以内：{left}",
+)
+def adam_close_too(torch: Side, burn: Side) -> Verdict:
+    return at_most(between(torch, burn, "adam"), 1e-5)
+
+
+@claim(
     en="With one thread, PyTorch's SGD repeats the plain run in {left} of {right} parameters recorded",
     zh="单线程时，PyTorch 的 SGD 重复了主运行：记下的 {right} 个参数值里有 {left} 个逐位相同",
 )
@@ -286,6 +296,15 @@ def factors_err(torch: Side, burn: Side) -> Verdict:
 
 
 @claim(
+    en="burn's factor is too small at {left} of {right} steps",
+    zh="{right} 步里，burn 的因子有 {left} 步偏小",
+)
+def errors_one_sign(torch: Side, burn: Side) -> Verdict:
+    errors = factor_errors(burn)
+    return equal(int((errors < 0).sum()), errors.size)
+
+
+@claim(
     en="At every step of the table Adam's distance in float64 is within 30 % of the learning rate times the sum of the factors' errors; it is off by {left} at most",
     zh="表里的每一步，float64 的 Adam 的距离与“学习率乘以因子误差之和”相差都不到 30%，最多差 {left}",
 )
@@ -301,6 +320,19 @@ def errors_add_up(torch: Side, burn: Side) -> Verdict:
 def replica_closes(torch: Side, burn: Side) -> Verdict:
     gap = between(torch, burn, "adam", "f64")
     return at_most(1e8, gap / between(torch, burn, "adam", "replica"))
+
+
+@claim(
+    en="The default epsilon is {left} in burn and {right} in PyTorch",
+    zh="默认的 epsilon：burn 是 {left}，PyTorch 是 {right}",
+)
+def default_epsilons(torch: Side, burn: Side) -> Verdict:
+    """As both programs print them: burn's whole configuration, PyTorch's epsilon."""
+    printed = [
+        s.run("defaults").result.output["defaults"] for s in (burn, torch)
+    ]
+    configuration, _ = json.JSONDecoder().raw_decode(printed[0])
+    return different(configuration["epsilon"], float(printed[1].split()[1]))
 
 
 @claim(
@@ -383,6 +415,30 @@ def half_lr_shrinks(torch: Side, burn: Side) -> Verdict:
     full = between(torch, burn, "adam")
     ratio = between(torch, burn, "half-lr", "teaser") / full
     return Verdict(ratio, "<", 0.9, 0.5 < ratio < 0.9)
+
+
+@claim(
+    en="After all steps with half the learning rate the distance is {left}, within 30 % of that after half the steps with the whole one, {right}",
+    zh="学习率减半走完全程，距离是 {left}；原来的学习率走到一半，距离是 {right}：相差不到 30%",
+)
+def half_lr_is_half_way(torch: Side, burn: Side) -> Verdict:
+    runs = torch.run("teaser"), burn.run("teaser")
+    all_steps = float(distance(*runs, "half-lr")[-1])
+    middle = int(
+        np.flatnonzero(table_steps(burn) == burn["task.sizes"][4] // 2)[0]
+    )
+    half_way = float(distance(torch, burn, "adam")[middle])
+    close = abs(all_steps / half_way - 1) < 0.3
+    return Verdict(all_steps, "≈", half_way, close)
+
+
+@claim(
+    en="With an epsilon of 1e-3 the distance after the first step in float32 is {left}, less than {right}",
+    zh="epsilon 换成 1e-3，float32 里第一步之后的距离是 {left}，小于 {right}",
+)
+def epsilon_calms(torch: Side, burn: Side) -> Verdict:
+    runs = torch.run("teaser"), burn.run("teaser")
+    return less(float(distance(*runs, "large-epsilon")[0]), 2e-7)
 
 
 @claim(

@@ -243,6 +243,8 @@ match sys.argv[1:]:
             [SERIES, POINTS, CLASSES, BATCH, STEPS, CHANNELS, KERNEL],
         )
         record("task.table", TABLE)
+        record("task.lr", [SGD_OPTIONS["lr"], ADAM_OPTIONS["lr"]])
+        record("task.epsilon", ADAM_OPTIONS["eps"])
         section("run")
         run("sgd", SGD, **SGD_OPTIONS)
         run("adam", Adam, **ADAM_OPTIONS)
