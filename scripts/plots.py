@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 SVG = "http://www.w3.org/2000/svg"
-WIDTH, HEIGHT = 420, 270  # of the drawing, in pixels; the page scales it
+WIDTH, HEIGHT = 400, 260  # of the drawing, in pixels; the page scales it
 # Colours that matplotlib writes in place of those of the style sheet.
 COLOURS = {f"#0000f{n}": f"var(--plot-{n})" for n in range(1, 5)}
 COLOURS |= {"#0000e0": "var(--plot-text)", "#0000d0": "var(--plot-grid)"}
@@ -31,7 +31,7 @@ STYLE = {
     "axes.xmargin": 0.02,
     "figure.dpi": 72,
     "font.family": "DejaVu Sans",  # comes with matplotlib, and serves for the layout alone
-    "font.size": 11,
+    "font.size": 12,
     "grid.color": "#0000d0",
     "grid.linewidth": 0.6,
     "svg.fonttype": "none",
@@ -105,7 +105,7 @@ def matplotlib_svg(plot: Plot, data: tuple) -> bytes:
     with matplotlib.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         drawn = Figure((WIDTH / 72, HEIGHT / 72))
-        axes = drawn.add_axes((0.11, 0.16, 0.87, 0.8))
+        axes = drawn.add_axes((0.115, 0.17, 0.865, 0.79))
         for look, (x, y) in zip(plot.looks, data, strict=True):
             axes.plot(x, y, color=f"#0000f{look[0]}", **SHAPES[look[1:]][0])
         axes.set_xlabel(plot.x)

@@ -120,7 +120,7 @@ class Page:
         """A number in scientific notation: 1.2 × 10⁻⁷."""
         mantissa, exponent = f"{np.asarray(x).item():.{digits - 1}e}".split("e")
         power = f"10{str(int(exponent)).translate(SUPERSCRIPT)}"
-        return power if mantissa.strip("0.") == "1" else f"{mantissa} × {power}"
+        return power if mantissa.strip("0.") == "1" else f"{mantissa}\u00a0×\u00a0{power}"
 
     def size(self, n) -> str:
         return f"{self.num(n)} {self.word('bytes')}"

@@ -28,7 +28,7 @@ fn point(k: usize, t: usize) -> f64 {
     (frequency * t + 0.37 * k).sin() + 0.3 * (2.3 * t + 1.1 * k).sin()
 }
 
-/// Numbers computed in f64, rounded to f32 once; the tensor has the device's float type.
+/// Computed in f64, rounded to f32 once; then of the device's float type.
 fn rounded<const D: usize>(
     values: impl Iterator<Item = f64>,
     shape: [usize; D],
@@ -122,7 +122,7 @@ impl Parameters {
 // --8<-- [end:parameters]
 
 // --8<-- [start:train]
-/// The model, every loss, and a row of all parameters after each step of the table.
+/// The model, every loss, all parameters after each step of the table.
 fn train(
     mut model: Cnn,
     mut optimizer: ModuleOptimizer,
@@ -252,7 +252,7 @@ const BETA_1: f32 = 0.9;
 const BETA_2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 
-/// The combined factor and the corrected epsilon as burn-optim's adam.rs computes them.
+/// The combined factor and the corrected epsilon, as burn computes them.
 fn factors(step: i32) -> [f32; 2] {
     let correction = (1.0 - BETA_2.powi(step)).sqrt();
     [correction / (1.0 - BETA_1.powi(step)), EPSILON * correction]
@@ -363,7 +363,7 @@ fn main() {
             record("task.table", TABLE);
             record("task.lr", [SGD_LR as f32, ADAM_LR as f32]);
             record("task.epsilon", [EPSILON]);
-            section("run");
+            section("trainings");
             run("sgd", sgd(), SGD_LR, &device);
             run("adam", adam(1e-8), ADAM_LR, &device);
             section("small-gradient");

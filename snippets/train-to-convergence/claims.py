@@ -277,6 +277,16 @@ def burn_near_itself(torch: Side, burn: Side) -> Verdict:
 
 
 @claim(
+    en="Adam in PyTorch's float32 is never further than {left} from its own float64, less than the {right} between PyTorch and burn at the end",
+    zh="PyTorch 的 Adam 在 float32 与自己的 float64 最多相差 {left}，小于结束时 PyTorch 与 burn 之间的 {right}",
+)
+def torch_near_itself(torch: Side, burn: Side) -> Verdict:
+    own = distance(torch, torch.run("f64"), "adam").max()
+    both = distance(torch.run("f64"), burn.run("f64"), "adam")[-1]
+    return less(float(own), float(both))
+
+
+@claim(
     en="The first update differs, relatively, by what burn's first factor errs, to within 5 %: {left} ≤ {right}",
     zh="第一次更新的相对偏差就是 burn 第一个因子的误差，相差不到 5%：{left} ≤ {right}",
 )

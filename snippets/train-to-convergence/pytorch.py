@@ -245,7 +245,7 @@ match sys.argv[1:]:
         record("task.table", TABLE)
         record("task.lr", [SGD_OPTIONS["lr"], ADAM_OPTIONS["lr"]])
         record("task.epsilon", ADAM_OPTIONS["eps"])
-        section("run")
+        section("trainings")
         run("sgd", SGD, **SGD_OPTIONS)
         run("adam", Adam, **ADAM_OPTIONS)
         section("small-gradient")
