@@ -118,6 +118,8 @@ class Page:
 
     def sci(self, x, digits: int = 2) -> str:
         """A number in scientific notation: 1.2 × 10⁻⁷."""
+        if np.asarray(x).item() == 0:
+            return "0"
         mantissa, exponent = f"{np.asarray(x).item():.{digits - 1}e}".split("e")
         power = f"10{str(int(exponent)).translate(SUPERSCRIPT)}"
         return power if mantissa.strip("0.") == "1" else f"{mantissa}\u00a0×\u00a0{power}"
