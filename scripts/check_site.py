@@ -29,6 +29,7 @@ LOADED = {
 }
 LOADED_LINKS = {"stylesheet", "preconnect", "dns-prefetch", "preload", "icon", "manifest", "modulepreload"}
 FOREIGN = re.compile(r"""(?:url\(|@import\s*)["']?(?:https?:)?//""")
+ANNOTATION = re.compile(r"(?:#|//) *\(\d+\)!?\s*$", re.MULTILINE)
 MEND = "make site"
 
 
@@ -115,7 +116,7 @@ def check_page(page: Built, pages: dict[str, Built], site: Path) -> list[Problem
             problem(f"the Chinese page has {han} Chinese characters", "write it")
         if len(page.article.cssselect("h1")) != 1:
             problem("it does not have exactly one h1")
-    if not (page.tree.findtext(".//title") or "").strip():
+    if not (page.tree.findtext("head/title") or "").strip():
         problem("it has no title")
     if match := LEFT_OVER.search(page.prose):
         problem(f"markup is left over in the text: {match.group().strip()!r}", "mend the Markdown around it")
@@ -124,6 +125,8 @@ def check_page(page: Built, pages: dict[str, Built], site: Path) -> list[Problem
     for block in page.code:
         if not block.strip():
             problem("it has an empty code block", "print something, or remove the block")
+        if match := ANNOTATION.search(block):
+            problem(f"a code annotation has no text: {match.group()}", "say it in the prose of each language")
     doubled = {name for name in page.ids if page.ids.count(name) > 1}
     if doubled:
         problem(f"ids are there twice: {', '.join(sorted(doubled))}")

@@ -36,7 +36,7 @@ class Side:
         """The numbers recorded under `name`, in their own dtype and shape; a recorded scalar has shape (1,) or ()."""
         if name not in self.result.values:
             near = ", ".join(self.result.values)
-            raise KeyError(f"the run {self._name} recorded no {name!r}; it recorded {near}")
+            raise ValueError(f"the run {self._name} recorded no {name!r}; it recorded {near}")
         return self.result.values[name].numbers
 
 
@@ -46,7 +46,7 @@ def side(lesson: Lesson, name: str) -> Side:
 
     def result(run: str) -> Result:
         if run not in lesson.runs or name not in lesson.runs[run].statuses:
-            raise KeyError(f"{lesson.where(name)} declares no run {run!r}")
+            raise ValueError(f"{lesson.where(name)} declares no run {run!r}")
         return source(lesson, lesson.runs[run])
 
     return Side(result)

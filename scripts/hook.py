@@ -15,6 +15,13 @@ from scripts.problems import Stop
 
 clean_directory = utils.clean_directory
 config_in_build = None
+publishing = False
+
+
+def on_startup(command, **kwargs):
+    """Note whether the site is built to be published; `mkdocs serve` shows drafts too."""
+    global publishing
+    publishing = command == "build"
 
 
 def on_config(config, **kwargs):
@@ -27,8 +34,11 @@ def on_config(config, **kwargs):
 
 def on_pre_build(config, **kwargs):
     """Stop the build on any problem of the sources, before anything is written."""
-    if not inside(config):
-        stopping(checks.everything)
+    if inside(config):
+        return
+    stopping(checks.everything)
+    if publishing:
+        stopping(lambda: checks.stop_on(checks.check_drafts()))
 
 
 @event_priority(-200)

@@ -210,9 +210,7 @@ def locked(package: str, lock: Path | None = None) -> list[tuple[str, str, str]]
     for entry in tomllib.loads((lock or ROOT / "Cargo.lock").read_text())["package"]:
         packages.setdefault(entry["name"], []).append(entry)
     if package not in packages:
-        raise Stop(
-            Problem("Cargo.lock", f"it knows no package {package!r}", "cargo metadata --format-version 1 >/dev/null")
-        )
+        raise Stop(Problem("Cargo.lock", f"it knows no package {package!r}", "cargo update --workspace --offline"))
     found, todo = {}, [packages[package][0]]
     while todo:
         entry = todo.pop()

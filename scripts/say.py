@@ -53,7 +53,8 @@ class Page:
         self.source = source
         self.used: set[tuple[str, ...]] = set()
         self._blocks: list[str] = []
-        self._lesson = front_matter(source).get("lesson", stem)
+        self.meta = front_matter(source)
+        self._lesson = self.meta.get("lesson", stem)
         if self._lesson not in {found.name for found in lessons()}:
             self._lesson = None
 
