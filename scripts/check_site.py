@@ -83,6 +83,9 @@ class Built:
 def check(site: Path) -> list[Problem]:
     """Every problem of the site in the folder `site`."""
     pages = {path.relative_to(site).as_posix(): None for path in sorted(site.rglob("*.html"))}
+    raw = [path for path in pages if not (site / path).read_text().lstrip().lower().startswith("<!doctype html")]
+    if raw:
+        return [Problem(f"site/{path}", "it is no page: a file was copied there unrendered", MEND) for path in raw]
     pages = {path: Built(site, path) for path in pages}
     if not any(page.language == "zh" for page in pages.values()) or "index.html" not in pages:
         return [Problem("site", "there is no page in it", MEND)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import jinja2
 import yaml
 
-from scripts import capture, check_pages, diagrams, execute, say
+from scripts import capture, check_pages, diagrams, execute, notebook, say
 from scripts.claims import check as check_claims
 from scripts.lessons import NOT_INPUTS, ROOT, SIDES, Lesson, lessons
 from scripts.problems import Problem, Stop
@@ -22,7 +22,12 @@ def everything() -> None:
     """Raise `Stop` with every problem of the sources. PyTorch programs whose result is not kept are run."""
     say.forget()
     found = lessons()
-    stop_on(problem for lesson in found for problem in [*check_sections(lesson), *capture.check_fresh(lesson)])
+    stop_on(
+        problem
+        for lesson in found
+        for problem in [*check_sections(lesson), *notebook.check(lesson), *capture.check_fresh(lesson)]
+    )
+    stop_on(check_strays())
     stop_on(check_pages.check(ROOT, nav_pages()))
     stop_on(diagrams.check(DOCS, DOCS / "assets" / "diagrams"))
     execute.execute_all()
@@ -128,6 +133,17 @@ def check_used(lesson: Lesson, pages: list[say.Page]) -> list[Problem]:
                 what = f"docs/{page.source} does not show it ({key[0]})"
                 problems.append(Problem(where, what, f"show it with {{{{ {key[0]}(…) }}}}, or remove it"))
     return problems
+
+
+def check_strays() -> list[Problem]:
+    """Programs and notebooks among the pages: mkdocs would publish them as they are, unrendered and unexecuted."""
+    return [
+        Problem(
+            path.relative_to(ROOT).as_posix(), "it is not a page", "move it to snippets/<lesson>/, show it with {{ … }}"
+        )
+        for path in sorted(DOCS.rglob("*"))
+        if path.suffix in (".ipynb", ".py", ".rs")
+    ]
 
 
 def check_drafts() -> list[Problem]:

@@ -8,9 +8,9 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
 from pymdownx.superfences import SuperFencesException
 
-from scripts import checks, execute
+from scripts import bundle, checks, execute
 from scripts.check_site import check as check_site
-from scripts.lessons import lesson
+from scripts.lessons import lesson, lessons
 from scripts.problems import Stop
 
 clean_directory = utils.clean_directory
@@ -43,9 +43,12 @@ def on_pre_build(config, **kwargs):
 
 @event_priority(-200)
 def on_post_build(config, **kwargs):
-    """Stop on anything wrong in what was built: after mkdocs-static-i18n has built every language."""
+    """Write the downloads, and stop on anything wrong in what was built: after mkdocs-static-i18n has built every language."""
     if not inside(config):
-        stopping(lambda: checks.stop_on(check_site(Path(config.site_dir))))
+        site = Path(config.site_dir)
+        for found in lessons():
+            bundle.write(found, site / "downloads")
+        stopping(lambda: checks.stop_on(check_site(site)))
 
 
 def on_build_error(error, **kwargs):

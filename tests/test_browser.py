@@ -375,6 +375,11 @@ def test_marks_of_claims_lead_to_the_receipt(reader, language, path):
 # Search
 
 
+def let_theme_settle(page: Page) -> None:
+    """The theme closes the search and the menu an eighth of a second after it has opened a page."""
+    page.evaluate("new Promise(done => setTimeout(done, 250))")
+
+
 def search(page: Page, query: str) -> list[str]:
     """The paths of the pages that the search box lists for a query, the best first."""
     page.evaluate("document.querySelector('.md-search-result__meta').textContent = '…'")
@@ -444,6 +449,7 @@ def test_search_finds_the_lesson_in_the_language_of_the_page(reader, language, p
 def test_search_result_leads_to_the_heading(reader, language, path):
     visit = reader("phone")
     page = visit.open(language, "")
+    let_theme_settle(page)
     page.locator("label.md-header__button[for=__search]").click()
     expect(page.locator(".md-search__input")).to_be_focused()
     assert search(page, headings(language)[path][0])
@@ -474,6 +480,7 @@ def test_tab_key_reaches_the_link_to_the_content(reader, language):
 def test_keys_open_and_close_the_search(reader, language):
     page = reader("wide").open(language, LESSONS[0])
     query = page.locator(".md-search__input")
+    let_theme_settle(page)
     for key in ("/", "s", "f"):
         page.keyboard.press(key)
         expect(query).to_be_focused()
@@ -497,6 +504,7 @@ def test_missing_page_says_so_in_both_languages(reader, server, language, screen
         assert bool(HAN.search(words.inner_text())) == (goal == "zh")
         assert words.locator("a").count()
         for link in words.locator("a").all():
+            assert link.evaluate("link => link.href") == address(server, goal, "")
             link.click()
             visit.at(goal, "")
             expect(page.locator("html")).to_have_attribute("lang", goal)

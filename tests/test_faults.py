@@ -172,6 +172,8 @@ FAULTS = [
     Fault("a block within a sentence", both('{{ files("pytorch", "checkpoints") }}', 'x {{ files("pytorch", "checkpoints") }}'), r"a block does not stand alone"),
     Fault("files that are not there", both('files("pytorch", "checkpoints")', 'files("pytorch", "nowhere")'), r"left no file in 'nowhere'"),
     Fault("macros switched off", both("description:", "render_macros: false\ndescription:"), r"its front matter says render_macros"),
+    Fault("a notebook among the pages", write("docs/main-line/lab.zh.ipynb", "{}"), r"lab\.zh\.ipynb: it is not a page"),
+    Fault("a program among the pages", write("docs/main-line/lab.zh.py", "# %%\n1\n"), r"lab\.zh\.py: it is not a page"),
     # Pages (tests/test_pages.py has the whole table)
     Fault("no English page", remove(EN), r"training-loop"),
     Fault("no Chinese page", remove(ZH), r"training-loop"),

@@ -31,6 +31,10 @@ def body(extra: str, path: str = PAGE):
 
 FAULTS = {
     "no page at all": (lambda site: [path.unlink() for path in site.rglob("*.html")], r"there is no page in it"),
+    "a file copied in place of a page": (
+        lambda site: (site / PAGE).write_text('{"cells": []}'),
+        r"training-loop/index\.html: it is no page",
+    ),
     "a page in one language": (lambda site: (site / "en" / PAGE).unlink(), r"its twin en/main-line/\S+ is missing"),
     "the wrong lang": (replace(PAGE, '<html lang="zh"', '<html lang="en"'), r"its lang is 'en', not 'zh'"),
     "Chinese in English": (body("<p>中文</p>", f"en/{PAGE}"), r"the English page has Chinese in it"),
