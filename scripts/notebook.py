@@ -2,8 +2,8 @@
 
 `snippets/<lesson>/notebook.py` is a notebook in jupytext's percent format. A Markdown cell says its language
 (`# %% [markdown] lang="zh"`), and every one in Chinese is followed by its twin in English; code cells are common to both.
-A code cell tagged `captured` asks for what burn recorded, `burn = captured("sgd.losses")`; in the notebook the numbers
-stand there instead, so that it runs anywhere by itself.
+A code cell tagged `captured` asks for what burn recorded, `burn = captured("sgd.losses", "f64/sgd.losses")` (the latter
+in the run `f64`); in the notebook the numbers stand there instead, so that it runs anywhere by itself.
 """
 
 import ast
@@ -20,7 +20,7 @@ import lxml.html
 import lxml.html.builder
 import nbclient
 import nbformat
-from jupyter_client import AsyncKernelManager
+from traitlets.config import Config
 
 from scripts import capture, machine
 from scripts.lessons import ROOT, Lesson, local_imports
@@ -87,18 +87,15 @@ def with_captured(lesson: Lesson, cell) -> str:
             raise Stop(
                 Problem(where(lesson), f"not a captured cell: {cell.source!r}", 'write burn = captured("name", …)')
             )
-    values = capture.captured(lesson, lesson.runs["main"]).values
-    missing = [name for name in names if name not in values]
-    if missing:
-        raise Stop(Problem(where(lesson), f"burn recorded no {missing[0]!r}", f"it recorded {', '.join(values)}"))
     lines = [f"{variable} = {{"]
     for name in names:
-        numbers = values[name].numbers.flatten().tolist()
-        lines += [
-            f'    "{name}": [',
-            *(f"        {', '.join(map(repr, numbers[i : i + 3]))}," for i in range(0, len(numbers), 3)),
-            "    ],",
-        ]
+        run, _, value = name.rpartition("/")
+        values = capture.captured(lesson, lesson.runs[run or "main"]).values
+        if value not in values:
+            raise Stop(Problem(where(lesson), f"burn recorded no {name!r}", f"it recorded {', '.join(values)}"))
+        numbers = [repr(number) for number in values[value].numbers.flatten().tolist()]
+        rows = [f"        {', '.join(numbers[i : i + 3])}," for i in range(0, len(numbers), 3)]
+        lines += [f'    "{name}": [', *rows, "    ],"]
     return "\n".join([*lines, "}"])
 
 
@@ -136,11 +133,17 @@ def run(notebook, where: str) -> None:
     """Execute every cell, in an empty folder; raises `Stop` for a cell that raises, warns, or writes to stderr."""
     log.info("running %s", where)
     with tempfile.TemporaryDirectory(prefix="notebook-") as place:
-        kernel = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=str(Path(place, "kernel")))
-        client = nbclient.NotebookClient(notebook, km=kernel, timeout=TIMEOUT, allow_errors=False)
-        client.resources = {"metadata": {"path": place}}
         variables = environment(Path(place, "unused"))
         del variables["LESSON_OUT"], variables["PYTHONWARNINGS"], variables["PYTHONPATH"]
+        settings = Config({"KernelManager": {"transport": "ipc", "ip": str(Path(place, "kernel"))}})
+        client = nbclient.NotebookClient(
+            notebook,
+            config=settings,
+            kernel_name="python3",
+            timeout=TIMEOUT,
+            allow_errors=False,
+            resources={"metadata": {"path": place}},
+        )
         try:
             client.execute(env=variables)
         except nbclient.exceptions.CellExecutionError as error:
