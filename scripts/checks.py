@@ -109,7 +109,7 @@ def frames(error: Exception):
 
 
 def check_used(lesson: Lesson, pages: list[say.Page]) -> list[Problem]:
-    """Whether all that a lesson has is shown by its page: sections, outputs, claims, comparisons, tables."""
+    """Whether all that a lesson has is shown by its page: sections, outputs, claims, comparisons, tables, plots."""
     found = say.evaluated(lesson.name)
     claims = f"snippets/{lesson.name}/claims.py"
     there = {("code", side, name): f"{lesson.where(side)} [{name}]" for side in SIDES for name in lesson.sections(side)}
@@ -123,6 +123,7 @@ def check_used(lesson: Lesson, pages: list[say.Page]) -> list[Problem]:
     there |= {("claim", name): f"{claims} [{name}]" for name in found.claims}
     there |= {("comparison", name): f"{claims} [{name}]" for name in found.agreements}
     there |= {("table", name): f"{claims} [{name}]" for name in found.tables}
+    there |= {("plot", name): f"{claims} [{name}]" for name in found.plots}
     problems = []
     mine = [page for page in pages if Path(page.source).name.startswith(f"{lesson.name}.")]
     if not mine:

@@ -1,7 +1,8 @@
 """What a lesson asserts of its runs: the comparisons, the claims and the tables of its claims.py, evaluated.
 
-A lesson's claims.py holds `Agreement`s as module variables, and functions marked with `@claim` and `@table`. Each takes
-the two `Side`s, torch and burn, whose values it reads by name: `burn["train_loss"]`, `burn.run("cost")["learner"]`.
+A lesson's claims.py holds `Agreement`s as module variables, and functions marked with `@claim`, `@table` and `@plot`.
+Each takes the two `Side`s, torch and burn, whose values it reads by name: `burn["train_loss"]`,
+`burn.run("cost")["learner"]`.
 """
 
 import runpy
@@ -11,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from scripts import capture, execute
+from scripts import capture, execute, plots
 from scripts.compare import Comparison, compare, ulps
 from scripts.lessons import Lesson
 from scripts.problems import Problem, Stop
@@ -56,14 +57,15 @@ def side(lesson: Lesson, name: str) -> Side:
 class Agreement:
     """A comparison of what both programs recorded: `within` is the tolerance, an absolute |difference|.
 
-    `agrees=False` states that the values differ by more, which the page then explains.
+    `agrees=False` states that the values differ by more, which the page then explains; `agrees=None` states neither:
+    the outcome depends on the processor, and the page shows it with what does not.
     """
 
     within: float
     because: dict[str, str]  # the reason for the tolerance, by language
     values: tuple[str, ...] = ("*",)
     run: str = "main"
-    agrees: bool = True
+    agrees: bool | None = True
 
 
 @dataclass(frozen=True)
@@ -139,9 +141,24 @@ def table(en: str, zh: str) -> Callable:
     return mark
 
 
+def plot(en: str, zh: str, looks: tuple[str, ...], log: bool = False) -> Callable:
+    """Mark a function of a claims.py that returns x and y of each series, and say in each language what a plot shows.
+
+    A plot is written as `title | x axis | y axis | series | series`; the looks are those of `scripts.plots`.
+    """
+
+    def mark(function: Callable[[Side, Side], list[tuple]]) -> Callable[[Side, Side], list[tuple]]:
+        written = {"en": en, "zh": zh}
+        function.kind = "plot"
+        function.plots = {lang: plots.plot(function.__name__, text, looks, log) for lang, text in written.items()}
+        return function
+
+    return mark
+
+
 @dataclass(frozen=True)
 class Evaluated:
-    """A lesson's comparisons (each with what was stated of it), claims and tables, by name, and its two sides."""
+    """A lesson's comparisons (each with what was stated of it), claims, tables and plots, by name, and its two sides."""
 
     lesson: Lesson
     torch: Side
@@ -151,6 +168,7 @@ class Evaluated:
     claims: dict[str, Verdict]
     sentences: dict[str, dict[str, str]]
     tables: dict[str, tuple[dict[str, list[str]], list[list[str]]]]  # header by language, rows
+    plots: dict[str, tuple[dict[str, plots.Plot], list[tuple]]]  # what it says by language, x and y of each series
 
 
 def evaluate(lesson: Lesson) -> Evaluated:
@@ -166,7 +184,7 @@ def evaluate(lesson: Lesson) -> Evaluated:
             raise Stop(Problem(f"{where} [{name}]", what, "mend it, or what it reads")) from error
 
     names = guarded("module", runpy.run_path, str(lesson.folder / "claims.py"))
-    marked = {name: f for name, f in names.items() if getattr(f, "kind", "") in ("claim", "figure", "table")}
+    marked = {name: f for name, f in names.items() if getattr(f, "kind", "") in ("claim", "figure", "table", "plot")}
     stated = {name: a for name, a in names.items() if isinstance(a, Agreement)}
 
     def compared(agreement: Agreement) -> Comparison:
@@ -184,6 +202,7 @@ def evaluate(lesson: Lesson) -> Evaluated:
         claims=verdicts,
         sentences={name: sentences(marked[name].sentence, verdict) for name, verdict in verdicts.items()},
         tables={n: (f.header, guarded(n, f, torch, burn)) for n, f in marked.items() if f.kind == "table"},
+        plots={n: (f.plots, guarded(n, f, torch, burn)) for n, f in marked.items() if f.kind == "plot"},
     )
 
 
@@ -204,10 +223,10 @@ def check(evaluated: Evaluated) -> list[Problem]:
     for name, (stated, comparison) in evaluated.agreements.items():
         covered.setdefault(stated.run, set()).update(line.name for line in comparison.lines)
         faults = [line for line in comparison.lines if line.fault]
-        if faults or comparison.agrees != stated.agrees:
-            should = "agree" if stated.agrees else "differ by more"
+        if faults or stated.agrees not in (None, comparison.agrees):
+            should = "differ by more than" if stated.agrees is False else "agree within"
             worst = f"{comparison.worst.name}: {comparison.worst}"
-            what = f"{page} states that {name} {should} within {stated.within:.0e}, but {worst}"
+            what = f"{page} states that {name} {should} {stated.within:.0e}, but {worst}"
             problems.append(Problem(f"{where} [{name}]", what, mend))
     for name, verdict in evaluated.claims.items():
         if not verdict.holds:
@@ -236,6 +255,7 @@ __all__ = [
     "evaluate",
     "figure",
     "less",
+    "plot",
     "same_bits",
     "table",
     "ulps",

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 import numpy as np
 from mkdocs.utils.meta import get_data
 
-from scripts import capture, execute, machine, notebook
+from scripts import capture, execute, machine, notebook, plots
 from scripts.claims import Evaluated, evaluate
 from scripts.lessons import LABELS, ROOT, SIDES, lessons
 from scripts.problems import Problem, Stop
@@ -40,12 +40,12 @@ class Page:
     It belongs to the lesson of its own name, or to the one that its front matter names as `lesson`.
 
     What the calls show of the lesson is noted in `used`: ("code", side, section), ("output", side, run, section),
-    ("claim", name), ("comparison", name), ("table", name).
+    ("claim", name), ("comparison", name), ("table", name), ("plot", name).
     """
 
     CALLS = (
         *("num", "sci", "size", "time", "version", "claim", "teaser", "answer"),
-        *("pair", "code", "output", "run", "files", "file", "comparison", "table", "receipt", "versions"),
+        *("pair", "code", "output", "run", "files", "file", "comparison", "table", "plot", "receipt", "versions"),
         *("downloads", "lab"),
     )
 
@@ -123,7 +123,7 @@ class Page:
         """A number in scientific notation: 1.2 × 10⁻⁷."""
         mantissa, exponent = f"{np.asarray(x).item():.{digits - 1}e}".split("e")
         power = f"10{str(int(exponent)).translate(SUPERSCRIPT)}"
-        return power if mantissa.strip("0.") == "1" else f"{mantissa} × {power}"
+        return power if mantissa.strip("0.") == "1" else f"{mantissa}\u00a0×\u00a0{power}"
 
     def size(self, n) -> str:
         return f"{self.num(n)} {self.word('bytes')}"
@@ -230,6 +230,19 @@ class Page:
         header, rows = found.tables[name]
         return self.block(markdown_table(header[self.language], rows, align="right"))
 
+    def plot(self, name: str) -> str:
+        """A plot of the lesson's claims.py."""
+        found = self.evaluated
+        if name not in found.plots:
+            raise self.stop(f"no plot is named {name!r}", f"add it to snippets/{found.lesson.name}/claims.py")
+        self.used.add(("plot", name))
+        said, data = found.plots[name]
+        try:
+            return self.block(plots.draw(said[self.language], data))
+        except ValueError as error:
+            mend = f"mend it in snippets/{found.lesson.name}/claims.py"
+            raise self.stop(f"the plot {name!r} can't be drawn: {error}", mend) from error
+
     def versions(self) -> str:
         """One line: the versions that this page ran on."""
         about = capture.provenance(self.evaluated.lesson)
@@ -256,7 +269,7 @@ class Page:
                 f"`{name}`",
                 f"{self.sci(comparison.worst.difference, 3)} ({comparison.worst.name})",
                 self.sci(stated.within, 1),
-                "OK" if comparison.agrees else "MISMATCH",
+                ("OK" if comparison.agrees else "MISMATCH") + f" ({word('on this machine')})" * (stated.agrees is None),
                 stated.because[self.language],
             ]
             for name, (stated, comparison) in found.agreements.items()

@@ -11,6 +11,7 @@ WORDS = {
     "comparison": {"en": "Comparison", "zh": "比较"},
     "compares": {"en": "the comparisons and claims", "zh": "比较与断言"},
     "exit status": {"en": "exit status", "zh": "退出状态"},
+    "on this machine": {"en": "on this machine", "zh": "本机"},
     "one thread": {"en": "one thread", "zh": "单线程"},
     "reason": {"en": "Why this tolerance", "zh": "容差的理由"},
     "repeats": {"en": "Repeats", "zh": "重做"},
