@@ -113,7 +113,7 @@ def prepared(lesson: Lesson):
 def executed(lesson: Lesson):
     """The notebook of both languages with its outputs: kept ones, if nothing that they depend on has changed."""
     notebook = prepared(lesson)
-    depends = [nbformat.writes(notebook), machine.python(), machine.torch(), machine.processor()]
+    depends = [Path(__file__).read_text(), nbformat.writes(notebook), machine.python(), machine.torch(), machine.processor()]
     for path in local_imports(source(lesson), [lesson.folder, ROOT]):
         depends.append(path.read_text())
     key = hashlib.sha256("\0".join(depends).encode()).hexdigest()[:16]
@@ -142,6 +142,7 @@ def run(notebook, where: str) -> None:
             kernel_name="python3",
             timeout=TIMEOUT,
             allow_errors=False,
+            coalesce_streams=True,  # however the output arrived, it is one text
             resources={"metadata": {"path": place}},
         )
         try:
@@ -189,6 +190,8 @@ def cell_html(cell) -> list[str]:
             link.drop_tree()
         for heading in prose[0].cssselect("[id]"):
             del heading.attrib["id"]
+        for title in prose[0].cssselect("h1"):
+            title.drop_tree()  # the page has its own
         return [lxml.html.tostring(child, encoding="unicode") for child in prose[0]]
     blocks = []
     for pre in cell.cssselect(".jp-InputArea-editor pre"):

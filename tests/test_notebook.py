@@ -14,10 +14,10 @@ from scripts.run import Result, Value
 
 GOOD = """\
 # %% [markdown] lang="zh"
-# # 标题
+# ## 标题
 
 # %% [markdown] lang="en"
-# # Title
+# ## Title
 
 # %% tags=["captured"]
 burn = captured("losses")
@@ -93,12 +93,12 @@ def test_a_notebook_that_fails_is_not_kept(made, text, says):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('# %% [markdown] lang="en"\n# # Title\n', "", "the Chinese cell has no English twin"),
-        ('# %% [markdown] lang="zh"\n# # 标题\n', "", "it is not a Chinese cell or its English twin"),
+        ('# %% [markdown] lang="en"\n# ## Title\n', "", "the Chinese cell has no English twin"),
+        ('# %% [markdown] lang="zh"\n# ## 标题\n', "", "it is not a Chinese cell or its English twin"),
         ('lang="zh"', "", "it is not a Chinese cell or its English twin"),
-        ("# # Title", "# # 标题", "the English cell has Chinese in it"),
-        ("# # 标题", "# # Title", "the Chinese cell has no Chinese in it"),
-        ("# # Title", "# # Title of 3", "a figure is typed by hand"),
+        ("# ## Title", "# ## 标题", "the English cell has Chinese in it"),
+        ("# ## 标题", "# ## Title", "the Chinese cell has no Chinese in it"),
+        ("# ## Title", "# ## Title of 3", "a figure is typed by hand"),
         ("print(sum", "# %% [markdown] lang=\"zh\"\n# 完\n# %%\nprint(sum", "the Chinese cell has no English twin"),
     ],
 )  # fmt: skip
