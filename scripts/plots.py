@@ -94,7 +94,7 @@ def figure(plot: Plot, data: tuple) -> str:
     ]
     caption = f"{escape(plot.title)}<ul>{''.join(entries)}</ul><small>{escape(plot.y)}</small>"
     drawing = page_svg(matplotlib_svg(plot, data), plot, describe(plot, data))
-    return f'<figure class="plot" data-search-exclude><figcaption>{caption}</figcaption>{drawing}</figure>'
+    return f'<figure class="plot" data-search-exclude=""><figcaption>{caption}</figcaption>{drawing}</figure>'
 
 
 def matplotlib_svg(plot: Plot, data: tuple) -> bytes:
