@@ -210,20 +210,20 @@ fn fit(
 
 // --8<-- [start:steps]
 impl TrainStep for Mlp {
-    type Input = Batch;
     type Output = ClassificationOutput;
+    type Input = Batch;
 
-    fn step(&self, batch: Batch) -> TrainOutput<ClassificationOutput> {
+    fn step(&self, batch: Batch) -> TrainOutput<Self::Output> {
         let output = self.forward_classification(batch);
         TrainOutput::new(self, output.loss.backward(), output)
     }
 }
 
 impl InferenceStep for Mlp {
-    type Input = Batch;
     type Output = ClassificationOutput;
+    type Input = Batch;
 
-    fn step(&self, batch: Batch) -> ClassificationOutput {
+    fn step(&self, batch: Batch) -> Self::Output {
         self.forward_classification(batch)
     }
 }
@@ -232,9 +232,7 @@ impl InferenceStep for Mlp {
 // --8<-- [start:learner]
 fn learn(model: Mlp, train: Loader, valid: Loader) -> LearningResult<Mlp> {
     SupervisedTraining::new("run", train, valid)
-        .metric_train_numeric(LossMetric::new())
-        .metric_valid_numeric(LossMetric::new())
-        .metric_valid_numeric(AccuracyMetric::new())
+        .metrics((LossMetric::new(), AccuracyMetric::new()))
         .with_default_checkpointers()
         .num_epochs(EPOCHS)
         .renderer(Box::new(CliMetricsRenderer::new()))
@@ -390,11 +388,7 @@ fn cost(device: &Device) {
             .renderer(Box::new(CliMetricsRenderer::new()))
     };
     let with_metrics = |training: SupervisedTraining<Mlp>| {
-        training
-            .metric_train_numeric(LossMetric::new())
-            .metric_valid_numeric(LossMetric::new())
-            .metric_valid_numeric(AccuracyMetric::new())
-            .summary()
+        training.metrics((LossMetric::new(), AccuracyMetric::new())).summary()
     };
     let learner = || Learner::new(build(device), SgdConfig::new().init(), LR);
     with_metrics(training()).launch(learner());
