@@ -29,6 +29,7 @@ LOADED = {
 }
 LOADED_LINKS = {"stylesheet", "preconnect", "dns-prefetch", "preload", "icon", "manifest", "modulepreload"}
 FOREIGN = re.compile(r"""(?:url\(|@import\s*)["']?(?:https?:)?//""")
+ANNOTATION = re.compile(r"(?:#|//) *\(\d+\)!?\s*$", re.MULTILINE)
 MEND = "make site"
 
 
@@ -82,6 +83,9 @@ class Built:
 def check(site: Path) -> list[Problem]:
     """Every problem of the site in the folder `site`."""
     pages = {path.relative_to(site).as_posix(): None for path in sorted(site.rglob("*.html"))}
+    raw = [path for path in pages if not (site / path).read_text().lstrip().lower().startswith("<!doctype html")]
+    if raw:
+        return [Problem(f"site/{path}", "it is no page: a file was copied there unrendered", MEND) for path in raw]
     pages = {path: Built(site, path) for path in pages}
     if not any(page.language == "zh" for page in pages.values()) or "index.html" not in pages:
         return [Problem("site", "there is no page in it", MEND)]
@@ -115,7 +119,7 @@ def check_page(page: Built, pages: dict[str, Built], site: Path) -> list[Problem
             problem(f"the Chinese page has {han} Chinese characters", "write it")
         if len(page.article.cssselect("h1")) != 1:
             problem("it does not have exactly one h1")
-    if not (page.tree.findtext(".//title") or "").strip():
+    if not (page.tree.findtext("head/title") or "").strip():
         problem("it has no title")
     if match := LEFT_OVER.search(page.prose):
         problem(f"markup is left over in the text: {match.group().strip()!r}", "mend the Markdown around it")
@@ -124,6 +128,8 @@ def check_page(page: Built, pages: dict[str, Built], site: Path) -> list[Problem
     for block in page.code:
         if not block.strip():
             problem("it has an empty code block", "print something, or remove the block")
+        if match := ANNOTATION.search(block):
+            problem(f"a code annotation has no text: {match.group()}", "say it in the prose of each language")
     doubled = {name for name in page.ids if page.ids.count(name) > 1}
     if doubled:
         problem(f"ids are there twice: {', '.join(sorted(doubled))}")

@@ -1,24 +1,33 @@
 """Every check of the sources, as a build makes them before it renders a page; `python -m scripts.checks` prints them."""
 
 import sys
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import jinja2
 import yaml
 
-from scripts import capture, check_pages, diagrams, execute, say
+from scripts import capture, check_pages, diagrams, execute, notebook, say
 from scripts.claims import check as check_claims
-from scripts.lessons import ROOT, SIDES, Lesson, lessons
+from scripts.lessons import NOT_INPUTS, ROOT, SIDES, Lesson, lessons
 from scripts.problems import Problem, Stop
 
 DOCS = ROOT / "docs"
+PINNED = "torch.set_num_threads(1)"  # torch's numbers change with its threads
+FRONT_MATTER = {"title", "description", "lesson", "draft"}
 
 
 def everything() -> None:
     """Raise `Stop` with every problem of the sources. PyTorch programs whose result is not kept are run."""
     say.forget()
     found = lessons()
-    stop_on(problem for lesson in found for problem in [*check_sections(lesson), *capture.check_fresh(lesson)])
+    stop_on(
+        problem
+        for lesson in found
+        for problem in [*check_sections(lesson), *notebook.check(lesson), *capture.check_fresh(lesson)]
+    )
+    stop_on(check_strays())
     stop_on(check_pages.check(ROOT, nav_pages()))
     stop_on(diagrams.check(DOCS, DOCS / "assets" / "diagrams"))
     execute.execute_all()
@@ -52,11 +61,17 @@ def nav_pages() -> list[str]:
 
 
 def check_sections(lesson: Lesson) -> list[Problem]:
-    """Whether the marks of both programs are right; their names are held against the pages by `check_used`."""
+    """Whether the programs can be shown: their runs, marks and threads, and no file that hides a package of its name."""
     problems = []
-    for side in SIDES:
+    if PINNED not in lesson.program("pytorch").read_text():
+        problems.append(Problem(lesson.where("pytorch"), "it does not pin its threads", f"write {PINNED} in it"))
+    for path in lesson.folder.glob("*.py"):
+        if path.stem in sys.stdlib_module_names or path.name not in NOT_INPUTS and find_spec(path.stem):
+            what = "it hides the package of the same name from the programs beside it"
+            problems.append(Problem(f"snippets/{lesson.name}/{path.name}", what, "give it another name"))
+    for read in (lambda: lesson.runs, *(partial(lesson.sections, side) for side in SIDES)):
         try:
-            lesson.sections(side)
+            read()
         except Stop as stop:
             problems += stop.problems
     return problems
@@ -68,6 +83,10 @@ def rendered(path: Path) -> say.Page:
     Raises `Stop` naming the page, the line and the call where one can't be made.
     """
     page = say.Page(path.relative_to(DOCS).as_posix())
+    unknown = set(page.meta) - FRONT_MATTER
+    if unknown:
+        what = f"its front matter says {', '.join(sorted(unknown))}, which nothing here reads, or a plugin misreads"
+        raise Stop(Problem(f"docs/{page.source}:1", what, f"keep to {', '.join(sorted(FRONT_MATTER))}"))
     env = jinja2.Environment(undefined=jinja2.StrictUndefined, comment_start_string="{##", comment_end_string="##}")
     where = f"docs/{page.source}"
     try:
@@ -115,6 +134,28 @@ def check_used(lesson: Lesson, pages: list[say.Page]) -> list[Problem]:
                 what = f"docs/{page.source} does not show it ({key[0]})"
                 problems.append(Problem(where, what, f"show it with {{{{ {key[0]}(…) }}}}, or remove it"))
     return problems
+
+
+def check_strays() -> list[Problem]:
+    """Programs and notebooks among the pages: mkdocs would publish them as they are, unrendered and unexecuted."""
+    return [
+        Problem(
+            path.relative_to(ROOT).as_posix(), "it is not a page", "move it to snippets/<lesson>/, show it with {{ … }}"
+        )
+        for path in sorted(DOCS.rglob("*"))
+        if path.suffix in (".ipynb", ".py", ".rs")
+    ]
+
+
+def check_drafts() -> list[Problem]:
+    """Pages that are begun but not to be published."""
+    return [
+        Problem(
+            f"docs/{path.relative_to(DOCS).as_posix()}", "it is a draft", "finish it, then remove draft: true from it"
+        )
+        for path in sorted(DOCS.rglob("*.md"))
+        if say.front_matter(path.relative_to(DOCS).as_posix()).get("draft")
+    ]
 
 
 def main() -> None:

@@ -37,7 +37,7 @@ class Side:
         """The numbers recorded under `name`, in their own dtype and shape; a recorded scalar has shape (1,) or ()."""
         if name not in self.result.values:
             near = ", ".join(self.result.values)
-            raise KeyError(f"the run {self._name} recorded no {name!r}; it recorded {near}")
+            raise ValueError(f"the run {self._name} recorded no {name!r}; it recorded {near}")
         return self.result.values[name].numbers
 
 
@@ -47,7 +47,7 @@ def side(lesson: Lesson, name: str) -> Side:
 
     def result(run: str) -> Result:
         if run not in lesson.runs or name not in lesson.runs[run].statuses:
-            raise KeyError(f"{lesson.where(name)} declares no run {run!r}")
+            raise ValueError(f"{lesson.where(name)} declares no run {run!r}")
         return source(lesson, lesson.runs[run])
 
     return Side(result)
@@ -122,6 +122,12 @@ def claim(en: str, zh: str) -> Callable:
     return mark
 
 
+def figure(function: Callable[[Side, Side], object]) -> Callable[[Side, Side], object]:
+    """Mark a function of a claims.py that computes a number for the pages' sentences: `{{ num(figures.name) }}`."""
+    function.kind = "figure"
+    return function
+
+
 def table(en: str, zh: str) -> Callable:
     """Mark a function of a claims.py that returns a table's rows of text, and give its header in each language.
 
@@ -158,6 +164,7 @@ class Evaluated:
     torch: Side
     burn: Side
     agreements: dict[str, tuple[Agreement, Comparison]]
+    figures: dict[str, object]
     claims: dict[str, Verdict]
     sentences: dict[str, dict[str, str]]
     tables: dict[str, tuple[dict[str, list[str]], list[list[str]]]]  # header by language, rows
@@ -177,19 +184,21 @@ def evaluate(lesson: Lesson) -> Evaluated:
             raise Stop(Problem(f"{where} [{name}]", what, "mend it, or what it reads")) from error
 
     names = guarded("module", runpy.run_path, str(lesson.folder / "claims.py"))
-    marked = {name: f for name, f in names.items() if getattr(f, "kind", "") in ("claim", "table", "plot")}
+    marked = {name: f for name, f in names.items() if getattr(f, "kind", "") in ("claim", "figure", "table", "plot")}
     stated = {name: a for name, a in names.items() if isinstance(a, Agreement)}
 
     def compared(agreement: Agreement) -> Comparison:
         left, right = torch.run(agreement.run).result.values, burn.run(agreement.run).result.values
         return compare(left, right, agreement.within, agreement.values)
 
+    figures = {n: guarded(n, f, torch, burn) for n, f in marked.items() if f.kind == "figure"}
     verdicts = {n: guarded(n, f, torch, burn) for n, f in marked.items() if f.kind == "claim"}
     return Evaluated(
         lesson=lesson,
         torch=torch,
         burn=burn,
         agreements={name: (a, guarded(name, compared, a)) for name, a in stated.items()},
+        figures=figures,
         claims=verdicts,
         sentences={name: sentences(marked[name].sentence, verdict) for name, verdict in verdicts.items()},
         tables={n: (f.header, guarded(n, f, torch, burn)) for n, f in marked.items() if f.kind == "table"},
@@ -244,6 +253,7 @@ __all__ = [
     "different",
     "equal",
     "evaluate",
+    "figure",
     "less",
     "plot",
     "same_bits",

@@ -49,12 +49,17 @@ class Comparison:
         return not any(line.fault or not line.difference <= self.tolerance for line in self.lines)
 
     def __str__(self) -> str:
-        width = max(len(line.name) for line in self.lines)
+        return self.text()
+
+    def text(self, only: tuple[str, ...] = ("*",)) -> str:
+        """A line for each value whose name matches a pattern of `only`, and the verdict on all of them."""
+        shown = [line for line in self.lines if any(fnmatch.fnmatch(line.name, pattern) for pattern in only)]
+        width = max((len(line.name) for line in shown), default=0)
         verdict = "OK" if self.agrees else "MISMATCH"
         worst = self.worst
         value = worst.fault or f"{worst.difference:.2e}"
         end = f"worst={value} ({worst.name})  tolerance={self.tolerance:.0e}  {verdict}"
-        return "\n".join([*(f"{line.name:<{width}}  {line}" for line in self.lines), end])
+        return "\n".join([*(f"{line.name:<{width}}  {line}" for line in shown), end])
 
 
 def compare(

@@ -64,20 +64,24 @@ def pytorch_runs(lesson: Lesson) -> list[Run]:
 
 
 def execute_all() -> None:
-    """Run what is stale, two programs at a time. Raises `Stop` with every problem found."""
+    """Run what is stale, two programs at a time: first the plain runs, then the others.
+
+    Raises `Stop` with every problem found; a problem in a plain run is told before any other run is begun.
+    """
     stale = [(lesson, run) for lesson in lessons() for run in pytorch_runs(lesson) if not folder(lesson, run).exists()]
-    problems = []
+    for plain in (True, False):
+        problems = []
 
-    def one(pair: tuple[Lesson, Run]) -> None:
-        try:
-            result(*pair)
-        except Stop as stop:
-            problems.extend(stop.problems)
+        def one(pair: tuple[Lesson, Run], problems: list = problems) -> None:
+            try:
+                result(*pair)
+            except Stop as stop:
+                problems.extend(stop.problems)
 
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        list(pool.map(one, stale))
-    if problems:
-        raise Stop(*problems)
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            list(pool.map(one, (pair for pair in stale if (pair[1].name == "main") is plain)))
+        if problems:
+            raise Stop(*problems)
 
 
 def main() -> None:

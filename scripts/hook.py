@@ -8,13 +8,20 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
 from pymdownx.superfences import SuperFencesException
 
-from scripts import checks, execute
+from scripts import bundle, checks, execute
 from scripts.check_site import check as check_site
-from scripts.lessons import lesson
+from scripts.lessons import lesson, lessons
 from scripts.problems import Stop
 
 clean_directory = utils.clean_directory
 config_in_build = None
+publishing = False
+
+
+def on_startup(command, **kwargs):
+    """Note whether the site is built to be published; `mkdocs serve` shows drafts too."""
+    global publishing
+    publishing = command == "build"
 
 
 def on_config(config, **kwargs):
@@ -27,15 +34,21 @@ def on_config(config, **kwargs):
 
 def on_pre_build(config, **kwargs):
     """Stop the build on any problem of the sources, before anything is written."""
-    if not inside(config):
-        stopping(checks.everything)
+    if inside(config):
+        return
+    stopping(checks.everything)
+    if publishing:
+        stopping(lambda: checks.stop_on(checks.check_drafts()))
 
 
 @event_priority(-200)
 def on_post_build(config, **kwargs):
-    """Stop on anything wrong in what was built: after mkdocs-static-i18n has built every language."""
+    """Write the downloads, and stop on anything wrong in what was built: after mkdocs-static-i18n has built every language."""
     if not inside(config):
-        stopping(lambda: checks.stop_on(check_site(Path(config.site_dir))))
+        site = Path(config.site_dir)
+        for found in lessons():
+            bundle.write(found, site / "downloads")
+        stopping(lambda: checks.stop_on(check_site(site)))
 
 
 def on_build_error(error, **kwargs):

@@ -15,8 +15,12 @@ SNIPPETS = ROOT / "snippets"
 SIDES = {"pytorch": "pytorch.py", "burn": "burn.rs"}
 LABELS = {"pytorch": "PyTorch", "burn": "burn"}
 # What neither program reads; any other file of a lesson's folder counts as an input of both programs.
-NOT_INPUTS = {"pytorch.py", "burn.rs", "Cargo.toml", "claims.py", "elsewhere.toml", "captured", "__pycache__"}
+NOT_INPUTS = {
+    *("pytorch.py", "burn.rs", "Cargo.toml", "claims.py", "elsewhere.toml", "notebook.py"),
+    *("captured", "__pycache__"),
+}
 MARK = re.compile(r"^\s*(?:#|//) --8<-- \[(start|end):([\w-]*)\]\s*$")
+CALL = re.compile(r"""^\s*section\(["'][\w-]+["']\);?\s*$""")
 OUTPUT = re.compile(r"""\bsection\(\s*"([\w-]+)"\s*\)""")
 
 
@@ -146,6 +150,8 @@ def lesson(name: str) -> Lesson:
 def parse_sections(text: str, where: str) -> dict[str, str]:
     """The lines between `--8<-- [start:name]` and `[end:name]`, by name; sections may nest.
 
+    A line that only calls `section` is left out: it parts the output, and is no business of the reader's.
+
     Raises `Stop` for a section that is doubled, unclosed, empty, or closed without being open.
     """
     open_sections: dict[str, tuple[int, list[str]]] = {}
@@ -164,8 +170,9 @@ def parse_sections(text: str, where: str) -> dict[str, str]:
                     f"not a section mark: {line.strip()}",
                     "put each mark in a comment line of its own, as in the other lessons",
                 )
-            for _, body in open_sections.values():
-                body.append(line)
+            if not CALL.match(line):
+                for _, body in open_sections.values():
+                    body.append(line)
             continue
         kind, name = mark.groups()
         if kind == "start":
@@ -210,9 +217,7 @@ def locked(package: str, lock: Path | None = None) -> list[tuple[str, str, str]]
     for entry in tomllib.loads((lock or ROOT / "Cargo.lock").read_text())["package"]:
         packages.setdefault(entry["name"], []).append(entry)
     if package not in packages:
-        raise Stop(
-            Problem("Cargo.lock", f"it knows no package {package!r}", "cargo metadata --format-version 1 >/dev/null")
-        )
+        raise Stop(Problem("Cargo.lock", f"it knows no package {package!r}", "cargo update --workspace --offline"))
     found, todo = {}, [packages[package][0]]
     while todo:
         entry = todo.pop()

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 import numpy as np
 from mkdocs.utils.meta import get_data
 
-from scripts import capture, execute, machine, plots
+from scripts import capture, execute, machine, notebook, plots
 from scripts.claims import Evaluated, evaluate
 from scripts.lessons import LABELS, ROOT, SIDES, lessons
 from scripts.problems import Problem, Stop
@@ -46,6 +46,7 @@ class Page:
     CALLS = (
         *("num", "sci", "size", "time", "version", "claim", "teaser", "answer"),
         *("pair", "code", "output", "run", "files", "file", "comparison", "table", "plot", "receipt", "versions"),
+        *("downloads", "lab"),
     )
 
     def __init__(self, source: str):
@@ -53,7 +54,8 @@ class Page:
         self.source = source
         self.used: set[tuple[str, ...]] = set()
         self._blocks: list[str] = []
-        self._lesson = front_matter(source).get("lesson", stem)
+        self.meta = front_matter(source)
+        self._lesson = self.meta.get("lesson", stem)
         if self._lesson not in {found.name for found in lessons()}:
             self._lesson = None
 
@@ -80,6 +82,7 @@ class Page:
         return {
             "torch": found.torch,
             "burn": found.burn,
+            "figures": found.figures,
             "claims": found.claims,
             "compared": {name: comparison for name, (_, comparison) in found.agreements.items()},
             "elsewhere": tomllib.loads(elsewhere.read_text()) if elsewhere.exists() else {},
@@ -147,7 +150,16 @@ class Page:
         self.used.add(("claim", name))
         said = escape(found.sentences[name][self.language], quote=True)
         label = f"{self.word('checked')}: {said}"
-        return f'<a class="claim" href="#claim-{name}" title="{said}" aria-label="{label}">✓</a>'
+        return f'<a class="claim" href="{self.receipt_page()}#claim-{name}" title="{said}" aria-label="{label}">✓</a>'
+
+    def receipt_page(self) -> str:
+        """Where the lesson's receipt is, as a link from this page: empty on the lesson's own page."""
+        name = self.evaluated.lesson.name
+        if PurePosixPath(self.source).name.startswith(f"{name}."):
+            return ""
+        found = next((ROOT / "docs").rglob(f"{name}.{self.language}.md")).relative_to(ROOT / "docs")
+        language = "" if self.language == "zh" else f"{self.language}/"
+        return f"{'../' * self.depth}{language}{found.parent.as_posix()}/{name}/"
 
     def teaser(self, name: str) -> str:
         """The link from a brain-teaser to its answer."""
@@ -201,14 +213,15 @@ class Page:
             )
         return self.block(fence("text", texts[path].rstrip("\n"), path))
 
-    def comparison(self, name: str) -> str:
-        """What the comparison prints."""
+    def comparison(self, name: str, *only: str) -> str:
+        """What the comparison prints; with patterns in `only`, of the lines those whose names match one."""
         found = self.evaluated
         if name not in found.agreements:
             raise self.stop(f"no comparison is named {name!r}", f"add it to snippets/{found.lesson.name}/claims.py")
         self.used.add(("comparison", name))
         command = f"python -m scripts.compare {found.lesson.name}"
-        return self.block(fence("text", str(found.agreements[name][1]), command))
+        comparison = found.agreements[name][1]
+        return self.block(fence("text", comparison.text(only or ("*",)), command))
 
     def table(self, name: str) -> str:
         """A table of the lesson's claims.py."""
@@ -277,6 +290,27 @@ class Page:
                 ]
             )
         )
+
+    def downloads(self) -> str:
+        """Links to what a reader can take home: the zip of both programs and, where the lesson has one, the notebook."""
+        name = self.evaluated.lesson.name
+        up = "../" * self.depth
+        links = [f'<a href="{up}downloads/{name}.zip">{name}.zip</a>']
+        if notebook.source(self.evaluated.lesson).exists():
+            file = f"{name}.{self.language}.ipynb"
+            links.append(f'<a href="{up}downloads/{file}">{file}</a>')
+        return " · ".join(links)
+
+    @property
+    def depth(self) -> int:
+        """How many folders below the site's root the page is served from."""
+        path = PurePosixPath(self.source)
+        folders = len(path.parts) - 1 + (not path.name.startswith("index."))
+        return folders + (self.language != "zh")
+
+    def lab(self) -> str:
+        """The lesson's executed notebook, in the page's language."""
+        return self.block(notebook.html(self.evaluated.lesson, self.language))
 
     # Parts of blocks
 

@@ -13,12 +13,12 @@ from scripts.lessons import ROOT
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
-def mkdocs_build(root: Path, site: Path) -> subprocess.CompletedProcess:
+def mkdocs_build(root: Path, site: Path, **environment: str) -> subprocess.CompletedProcess:
     """Build the site of the repository (or copy) `root` into `site`, with both streams in `stdout`."""
     return subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)],
         cwd=root,
-        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"} | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -33,3 +33,40 @@ def site(tmp_path_factory) -> Path:
     done = mkdocs_build(ROOT, place)
     assert done.returncode == 0, done.stdout
     return place
+
+
+def sources() -> list[Path]:
+    """Every file of the repository that is, or would be, committed."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.fixture
+def copy(tmp_path) -> Path:
+    """A copy of the repository to break, with the kept results of its PyTorch runs."""
+    root = tmp_path / "copy"
+    for source in sources():
+        target = root / source.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
+    if (ROOT / ".cache" / "runs").exists():
+        shutil.copytree(ROOT / ".cache" / "runs", root / ".cache" / "runs")
+    return root
+
+
+@pytest.fixture(scope="session", autouse=True)
+def executed() -> None:
+    """Run the PyTorch programs whose results are not kept, once, before any test copies them."""
+    from filelock import FileLock
+
+    from scripts.execute import execute_all
+
+    (ROOT / ".cache").mkdir(exist_ok=True)
+    with FileLock(ROOT / ".cache" / "executed.lock"):
+        execute_all()

@@ -53,7 +53,7 @@ const CHANNELS: usize = 4;
 const KERNEL: usize = 5;
 const FEATURES: usize = CHANNELS * (POINTS - KERNEL + 1);
 
-#[derive(Module, Debug)]
+#[derive(Debug, Module)]
 struct Cnn {
     conv: Conv1d,
     fc: Linear,

@@ -1,6 +1,7 @@
 //! A training loop twice: by hand, and by burn's Learner. Three epochs, validation and a checkpoint after each.
 
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -70,7 +71,7 @@ impl Batcher<Sample, Batch> for SampleBatcher {
 type Loader = Arc<dyn DataLoader<Batch>>;
 
 fn loaders(device: &Device) -> (Loader, Loader) {
-    let loader = |device: Device, range: std::ops::Range<usize>| {
+    let loader = |device: Device, range: Range<usize>| {
         DataLoaderBuilder::new(SampleBatcher)
             .batch_size(BATCH)
             .set_device(device)
@@ -141,24 +142,30 @@ fn train_epoch(
     mut model: Mlp,
     optimizer: &mut ModuleOptimizer,
     batches: &Loader,
-) -> (Mlp, Vec<f32>) {
-    let mut losses = Vec::new();
+    losses: &mut Vec<f32>,
+) -> Mlp {
     for batch in batches.iter() {
         let loss = model.forward_classification(batch.unwrap()).loss;
-        losses.push(loss.clone().into_scalar::<f32>());
         let gradients = GradientsParams::from_grads(loss.backward(), &model);
+        losses.push(loss.into_scalar::<f32>());
         model = optimizer.step(LR, model, gradients);
     }
-    (model, losses)
+    model
 }
 // --8<-- [end:train]
 
 // --8<-- [start:validate]
+struct Scores {
+    per_batch: f64,
+    per_sample: f64,
+    accuracy: f64,
+}
+
 /// Loss averaged per batch and per sample, accuracy in %.
-fn validate(model: &Mlp, batches: &Loader) -> (f64, f64, f64) {
+fn validate(model: &Mlp, batches: &Loader) -> Scores {
     let model = model.valid();
-    let (mut total, mut weighted, mut correct, mut samples, mut count) =
-        (0.0, 0.0, 0, 0, 0);
+    let (mut total, mut weighted, mut correct) = (0.0, 0.0, 0);
+    let (mut samples, mut count) = (0, 0);
     for batch in batches.iter() {
         let output = model.forward_classification(batch.unwrap());
         let [n] = output.targets.dims();
@@ -166,37 +173,35 @@ fn validate(model: &Mlp, batches: &Loader) -> (f64, f64, f64) {
         total += loss;
         weighted += loss * n as f64;
         let predicted = output.output.argmax(1).squeeze_dim::<1>(1);
-        correct +=
-            predicted.equal(output.targets).int().sum().into_scalar::<i64>();
+        let hits = predicted.equal(output.targets).int().sum();
+        correct += hits.into_scalar::<i64>();
         samples += n;
         count += 1;
     }
-    let n = samples as f64;
-    (total / count as f64, weighted / n, 100.0 * correct as f64 / n)
+    Scores {
+        per_batch: total / count as f64,
+        per_sample: weighted / samples as f64,
+        accuracy: 100.0 * correct as f64 / samples as f64,
+    }
 }
 // --8<-- [end:validate]
 
 // --8<-- [start:loop]
 fn fit(
     mut model: Mlp,
-    optimizer: &mut ModuleOptimizer,
-    (train, valid): &(Loader, Loader),
+    train: &Loader,
+    valid: &Loader,
     checkpoints: Option<&Path>,
-) -> (Mlp, Vec<f32>, Vec<(f64, f64, f64)>) {
+) -> (Mlp, Vec<f32>, Vec<Scores>) {
+    let mut optimizer = SgdConfig::new().init();
     let (mut losses, mut scores) = (Vec::new(), Vec::new());
     for epoch in 1..=EPOCHS {
-        let epoch_losses;
-        (model, epoch_losses) = train_epoch(model, optimizer, train);
-        losses.extend(epoch_losses);
+        model = train_epoch(model, &mut optimizer, train, &mut losses);
         scores.push(validate(&model, valid));
         if let Some(folder) = checkpoints {
-            model
-                .clone()
-                .save_file(folder.join(format!("model-{epoch}.bpk")))
-                .unwrap();
-            optimizer
-                .save(folder.join(format!("optimizer-{epoch}.bpk")))
-                .unwrap();
+            let file = |name| folder.join(format!("{name}-{epoch}.bpk"));
+            model.clone().save_file(file("model")).unwrap();
+            optimizer.save(file("optimizer")).unwrap();
         }
     }
     (model, losses, scores)
@@ -205,35 +210,29 @@ fn fit(
 
 // --8<-- [start:steps]
 impl TrainStep for Mlp {
-    type Input = Batch;
     type Output = ClassificationOutput;
+    type Input = Batch;
 
-    fn step(&self, batch: Batch) -> TrainOutput<ClassificationOutput> {
+    fn step(&self, batch: Batch) -> TrainOutput<Self::Output> {
         let output = self.forward_classification(batch);
         TrainOutput::new(self, output.loss.backward(), output)
     }
 }
 
 impl InferenceStep for Mlp {
-    type Input = Batch;
     type Output = ClassificationOutput;
+    type Input = Batch;
 
-    fn step(&self, batch: Batch) -> ClassificationOutput {
+    fn step(&self, batch: Batch) -> Self::Output {
         self.forward_classification(batch)
     }
 }
 // --8<-- [end:steps]
 
 // --8<-- [start:learner]
-fn learn(
-    model: Mlp,
-    (train, valid): (Loader, Loader),
-    folder: &str,
-) -> LearningResult<Mlp> {
-    SupervisedTraining::new(folder, train, valid)
-        .metric_train_numeric(LossMetric::new())
-        .metric_valid_numeric(LossMetric::new())
-        .metric_valid_numeric(AccuracyMetric::new())
+fn learn(model: Mlp, train: Loader, valid: Loader) -> LearningResult<Mlp> {
+    SupervisedTraining::new("run", train, valid)
+        .metrics((LossMetric::new(), AccuracyMetric::new()))
         .with_default_checkpointers()
         .num_epochs(EPOCHS)
         .renderer(Box::new(CliMetricsRenderer::new()))
@@ -242,144 +241,120 @@ fn learn(
 }
 // --8<-- [end:learner]
 
-// --8<-- [start:logs]
-/// One metric in one epoch: its value for each batch, and for the whole.
-fn logged(
-    folder: &str,
-    split: &str,
-    epoch: usize,
-    metric: &str,
-) -> (Vec<f64>, f64) {
-    let log = fs::read_to_string(format!(
-        "{folder}/{split}/epoch-{epoch}/{metric}.log"
-    ))
-    .unwrap();
-    let mut values: Vec<f64> = log
-        .lines()
-        .map(|line| line.split_once(',').unwrap().0.parse().unwrap())
-        .collect();
+/// One metric in one epoch, from the Learner's log: its value for each batch,
+/// and for the whole.
+fn logged(split: &str, epoch: usize, metric: &str) -> (Vec<f64>, f64) {
+    let path = format!("run/{split}/epoch-{epoch}/{metric}.log");
+    let log = fs::read_to_string(path).unwrap();
+    let value = |line: &str| line.split_once(',').unwrap().0.parse().unwrap();
+    let mut values: Vec<f64> = log.lines().map(value).collect();
     let whole = values.pop().unwrap();
     (values, whole)
 }
-// --8<-- [end:logs]
 
-fn learner_losses(folder: &str) -> Vec<f32> {
+fn learner_losses() -> Vec<f32> {
     let epochs =
-        (1..=EPOCHS).flat_map(|epoch| logged(folder, "train", epoch, "Loss").0);
+        (1..=EPOCHS).flat_map(|epoch| logged("train", epoch, "Loss").0);
     epochs.map(|loss| loss as f32).collect()
 }
 
-fn hand_written(device: &Device) {
-    section("loop");
+fn hand_written() {
+    section("start");
     let checkpoints = Path::new("checkpoints");
     fs::create_dir(checkpoints).unwrap();
-    let data = loaders(device);
-    let (model, losses, scores) = fit(
-        build(device),
-        &mut SgdConfig::new().init(),
-        &data,
-        Some(checkpoints),
-    );
-    for (epoch, (mean, weighted, accuracy)) in (1..).zip(&scores) {
-        let step = epoch * losses.len() / EPOCHS - 1;
-        println!("epoch {epoch}  last train loss {:.4}", losses[step]);
-        println!(
-            "  valid loss per batch {mean:.4}  per sample {weighted:.4}  accuracy {accuracy:.2} %"
-        );
+    // --8<-- [start:start]
+    let device = Device::flex().autodiff();
+    let (train, valid) = loaders(&device);
+    let (model, losses, scores) =
+        fit(build(&device), &train, &valid, Some(checkpoints));
+    for (epoch, score) in (1..).zip(&scores) {
+        let Scores { per_batch, per_sample, accuracy } = score;
+        println!("epoch {epoch}  accuracy {accuracy:.2} %");
+        println!("  loss per batch {per_batch:.4}, per sample {per_sample:.4}");
     }
+    // --8<-- [end:start]
 
-    let all =
-        SampleBatcher.batch((0..TRAIN + VALID).map(sample).collect(), device);
-    record("task.x", all.x.into_data());
-    record("task.y", all.y.into_data());
-    for (name, n) in [
+    let sizes = [
         ("train", TRAIN),
         ("valid", VALID),
-        ("classes", CLASSES),
         ("batch", BATCH),
         ("epochs", EPOCHS),
-    ] {
+    ];
+    for (name, n) in sizes {
         record(&format!("task.{name}"), [n]);
     }
+    let samples = (0..TRAIN + VALID).map(sample).collect();
+    let all = SampleBatcher.batch(samples, &device);
+    record("task.x", all.x.into_data());
+    record("task.y", all.y.into_data());
     record("task.lr", [LR as f32]);
-    record(
-        "task.last_valid_batch",
-        data.1.iter().last().unwrap().unwrap().y.dims(),
-    );
     record("task.parameters", [model.num_params()]);
-    record("task.steps", [losses.len()]);
     record("train_loss", losses.as_slice());
-    let column = |f: fn(&(f64, f64, f64)) -> f64| {
+    let column = |f: fn(&Scores) -> f64| {
         scores.iter().map(|s| f(s) as f32).collect::<Vec<_>>()
     };
-    record("valid_per_batch", column(|s| s.0).as_slice());
-    record("valid_per_sample", column(|s| s.1).as_slice());
-    record("valid_accuracy", column(|s| s.2).as_slice());
+    record("valid_per_batch", column(|s| s.per_batch).as_slice());
+    record("valid_per_sample", column(|s| s.per_sample).as_slice());
+    record("valid_accuracy", column(|s| s.accuracy).as_slice());
     for (name, layer) in [("fc1", &model.fc1), ("fc2", &model.fc2)] {
-        record(
-            &format!("params.{name}.weight"),
-            layer.weight.val().transpose().into_data(),
-        );
-        record(
-            &format!("params.{name}.bias"),
-            layer.bias.as_ref().unwrap().val().into_data(),
-        );
+        let weight = layer.weight.val().transpose();
+        record(&format!("params.{name}.weight"), weight.into_data());
+        let bias = layer.bias.as_ref().unwrap().val();
+        record(&format!("params.{name}.bias"), bias.into_data());
     }
 }
 
 fn by_learner(device: &Device) {
     section("learner");
+    let (train, valid) = loaders(device);
     let model = build(device);
-    let result = learn(model.clone(), loaders(device), "run");
-    note("learner.train_loss", learner_losses("run").as_slice());
+    let result = learn(model.clone(), train, valid);
+    note("learner.train_loss", learner_losses().as_slice());
     for epoch in 1..=EPOCHS {
         for metric in ["Loss", "Accuracy"] {
-            let (batches, whole) = logged("run", "valid", epoch, metric);
-            note(
-                &format!("learner.valid.{metric}.{epoch}.batches"),
-                batches.as_slice(),
-            );
-            note(&format!("learner.valid.{metric}.{epoch}.whole"), [whole]);
+            let (batches, whole) = logged("valid", epoch, metric);
+            let name = format!("learner.valid.{metric}.{epoch}");
+            note(&format!("{name}.batches"), batches.as_slice());
+            note(&format!("{name}.whole"), [whole]);
         }
     }
 
     section("trained");
     // --8<-- [start:trained]
     let trained = result.model;
+    let weight = &trained.fc1.weight;
+    println!("as returned, require_grad: {}", weight.is_require_grad());
     println!(
-        "as launch returns it, require_grad: {}",
-        trained.fc1.weight.is_require_grad()
+        "same id as before training: {}",
+        weight.id == model.fc1.weight.id
     );
+    let again = trained.clone().train();
     println!(
         "after train(), require_grad: {}",
-        trained.clone().train().fc1.weight.is_require_grad()
-    );
-    println!(
-        "the id it had before training: {}",
-        trained.fc1.weight.id == model.fc1.weight.id
+        again.fc1.weight.is_require_grad()
     );
     // --8<-- [end:trained]
 }
 
-fn brain_teaser(device: &Device) {
-    let model = learn(build(device), loaders(device), "run").model;
-    section("brain-teaser");
+fn brain_teaser() {
     // --8<-- [start:brain-teaser]
-    let batch = SampleBatcher.batch((0..BATCH).map(sample).collect(), device);
+    let device = Device::flex().autodiff();
+    let (train, valid) = loaders(&device);
+    let model = learn(build(&device), train.clone(), valid).model;
+
+    section("brain-teaser");
+    let batch = train.iter().next().unwrap().unwrap();
     let loss = model.forward_classification(batch).loss;
-    println!(
-        "loss {:.6}, tracked {}",
-        loss.clone().into_scalar::<f32>(),
-        loss.is_tracked()
-    );
+    println!("loss {:.4}", loss.clone().into_scalar::<f32>());
     loss.backward();
     // --8<-- [end:brain-teaser]
 }
 
-/// The same seed for both loops: each draws its batches from a loader of its own.
+/// The same seed for three loops: by hand, by the Learner, and by hand again
+/// with the step in which the Learner prepares its loader.
 fn shuffled(device: &Device) {
-    let loaders = || {
-        let (_, valid) = loaders(device);
+    let (_, valid) = loaders(device);
+    let shuffled_train = || {
         // --8<-- [start:shuffled]
         let train = DataLoaderBuilder::new(SampleBatcher)
             .batch_size(BATCH)
@@ -387,40 +362,44 @@ fn shuffled(device: &Device) {
             .set_device(device.clone())
             .build(InMemDataset::new((0..TRAIN).map(sample).collect()));
         // --8<-- [end:shuffled]
-        (train, valid)
+        train
     };
-    let (_, losses, _) =
-        fit(build(device), &mut SgdConfig::new().init(), &loaders(), None);
-    note("train_loss", losses.as_slice());
-    learn(build(device), loaders(), "run");
-    note("learner.train_loss", learner_losses("run").as_slice());
+    let by_hand = |train: Loader| fit(build(device), &train, &valid, None).1;
+    note("train_loss", by_hand(shuffled_train()).as_slice());
+    let forked = shuffled_train().to_device(device);
+    note("forked.train_loss", by_hand(forked).as_slice());
+    learn(build(device), shuffled_train(), valid.clone());
+    note("learner.train_loss", learner_losses().as_slice());
 }
 
-/// The Learner whole, without its checkpoints, and without checkpoints, metrics and logs.
+/// Both loops with and without checkpoints; the Learner also without metrics
+/// and logs.
 fn cost(device: &Device) {
+    let checkpoints = Path::new("checkpoints");
+    fs::create_dir(checkpoints).unwrap();
+    let by_hand = |checkpoints| {
+        let (train, valid) = loaders(device);
+        fit(build(device), &train, &valid, checkpoints)
+    };
     let training = || {
         let (train, valid) = loaders(device);
         SupervisedTraining::<Mlp>::new("run", train, valid)
             .num_epochs(EPOCHS)
             .renderer(Box::new(CliMetricsRenderer::new()))
     };
-    let learner = || Learner::new(build(device), SgdConfig::new().init(), LR);
-    let metrics = |training: SupervisedTraining<Mlp>| {
-        let training = training.metric_train_numeric(LossMetric::new());
-        training
-            .metric_valid_numeric(LossMetric::new())
-            .metric_valid_numeric(AccuracyMetric::new())
+    let with_metrics = |training: SupervisedTraining<Mlp>| {
+        training.metrics((LossMetric::new(), AccuracyMetric::new())).summary()
     };
-    learn(build(device), loaders(device), "run");
-    timing("hand-written", 5, || {
-        fit(build(device), &mut SgdConfig::new().init(), &loaders(device), None)
-    });
-    timing("learner", 5, || learn(build(device), loaders(device), "run"));
-    timing("learner.no-checkpoints", 5, || {
-        metrics(training()).summary().launch(learner())
-    });
+    let learner = || Learner::new(build(device), SgdConfig::new().init(), LR);
+    with_metrics(training()).launch(learner());
+    timing("by-hand", 5, || by_hand(None));
+    timing("by-hand.saving", 5, || by_hand(Some(checkpoints)));
     timing("learner.bare", 5, || {
         training().with_application_logger(None).launch(learner())
+    });
+    timing("learner.metrics", 5, || with_metrics(training()).launch(learner()));
+    timing("learner", 5, || {
+        with_metrics(training()).with_default_checkpointers().launch(learner())
     });
 }
 
@@ -428,10 +407,10 @@ fn main() {
     let device = Device::flex().autodiff();
     match std::env::args().nth(1).as_deref() {
         None => {
-            hand_written(&device);
+            hand_written();
             by_learner(&device);
         }
-        Some("brain-teaser") => brain_teaser(&device),
+        Some("brain-teaser") => brain_teaser(),
         Some("shuffled") => shuffled(&device),
         Some("cost") => cost(&device),
         Some(other) => panic!("no run named {other}"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
 from lesson import note, record, section, timing
 
@@ -33,8 +34,8 @@ def samples():
 
 
 x, y = samples()
-train_batches = list(zip(x[:TRAIN].split(BATCH), y[:TRAIN].split(BATCH)))
-valid_batches = list(zip(x[TRAIN:].split(BATCH), y[TRAIN:].split(BATCH)))
+train = DataLoader(TensorDataset(x[:TRAIN], y[:TRAIN]), batch_size=BATCH)
+valid = DataLoader(TensorDataset(x[TRAIN:], y[TRAIN:]), batch_size=BATCH)
 # --8<-- [end:task]
 
 
@@ -107,11 +108,12 @@ def validate(model, batches):
 
 
 # --8<-- [start:loop]
-def fit(model, optimizer, checkpoints=None):
+def fit(model, train, valid, checkpoints=None):
+    optimizer = torch.optim.SGD(model.parameters(), lr=LR)
     losses, scores = [], []
     for epoch in range(1, EPOCHS + 1):
-        losses += train_epoch(model, optimizer, train_batches)
-        scores.append(validate(model, valid_batches))
+        losses += train_epoch(model, optimizer, train)
+        scores.append(validate(model, valid))
         if checkpoints:
             checkpoint = {
                 "epoch": epoch,
@@ -126,34 +128,24 @@ def fit(model, optimizer, checkpoints=None):
 
 
 def hand_written():
-    section("loop")
+    section("start")
     checkpoints = Path("checkpoints")
     checkpoints.mkdir()
+    # --8<-- [start:start]
     model = build()
-    losses, scores = fit(
-        model, torch.optim.SGD(model.parameters(), lr=LR), checkpoints
-    )
-    for epoch, (mean, weighted, accuracy) in enumerate(scores, start=1):
-        step = epoch * len(train_batches) - 1
-        print(f"epoch {epoch}  last train loss {losses[step]:.4f}")
-        print(
-            f"  valid loss per batch {mean:.4f}  per sample {weighted:.4f}  accuracy {accuracy:.2f} %"
-        )
+    losses, scores = fit(model, train, valid, checkpoints)
+    for epoch, (per_batch, per_sample, accuracy) in enumerate(scores, start=1):
+        print(f"epoch {epoch}  accuracy {accuracy:.2f} %")
+        print(f"  loss per batch {per_batch:.4f}, per sample {per_sample:.4f}")
+    # --8<-- [end:start]
 
+    sizes = {"train": TRAIN, "valid": VALID, "batch": BATCH, "epochs": EPOCHS}
+    for name, n in sizes.items():
+        record(f"task.{name}", n)
     record("task.x", x)
     record("task.y", y)
-    for name, n in {
-        "train": TRAIN,
-        "valid": VALID,
-        "classes": CLASSES,
-        "batch": BATCH,
-        "epochs": EPOCHS,
-    }.items():
-        record(f"task.{name}", n)
     record("task.lr", LR)
-    record("task.last_valid_batch", len(valid_batches[-1][1]))
     record("task.parameters", sum(p.numel() for p in model.parameters()))
-    record("task.steps", len(losses))
     record("train_loss", losses)
     record("valid_per_batch", [s[0] for s in scores])
     record("valid_per_sample", [s[1] for s in scores])
@@ -168,47 +160,42 @@ def trained(model):
     # --8<-- [start:trained]
     model.eval()
     print("after eval(), requires_grad:", model.fc1.weight.requires_grad)
-    model.requires_grad_(False)
-    print("after requires_grad_(False):", model.fc1.weight.requires_grad)
-    model.requires_grad_(True)
-    print("after requires_grad_(True):", model.fc1.weight.requires_grad)
     # --8<-- [end:trained]
 
 
 def brain_teaser():
-    model = build()
-    fit(model, torch.optim.SGD(model.parameters(), lr=LR))
-    model.eval().requires_grad_(False)
     section("brain-teaser")
     # --8<-- [start:brain-teaser]
-    xb, yb = train_batches[0]
+    model = build()
+    fit(model, train, valid)
+    model.eval().requires_grad_(False)
+
+    xb, yb = next(iter(train))
     loss = F.cross_entropy(model(xb), yb)
-    print(f"loss {loss.item():.6f}, requires_grad {loss.requires_grad}")
+    print(f"loss {loss.item():.4f}")
     loss.backward()
     # --8<-- [end:brain-teaser]
 
 
 def shuffled():
-    """The same steps with the batches drawn in another order each epoch."""
-    losses = []
-    torch.manual_seed(7)
-    model = build()
-    optimizer = torch.optim.SGD(model.parameters(), lr=LR)
-    for _ in range(EPOCHS):
-        order = torch.randperm(TRAIN)
-        losses += train_epoch(
-            model, optimizer, [(x[i], y[i]) for i in order.split(BATCH)]
-        )
+    # --8<-- [start:shuffled]
+    shuffled_train = DataLoader(
+        TensorDataset(x[:TRAIN], y[:TRAIN]),
+        batch_size=BATCH,
+        shuffle=True,
+        generator=torch.Generator().manual_seed(7),
+    )
+    # --8<-- [end:shuffled]
+    losses, _ = fit(build(), shuffled_train, valid)
     note("train_loss", losses)
 
 
 def cost():
-    def once():
-        model = build()
-        fit(model, torch.optim.SGD(model.parameters(), lr=LR))
-
-    once()
-    timing("hand-written", 5, once)
+    checkpoints = Path("checkpoints")
+    checkpoints.mkdir()
+    fit(build(), train, valid)
+    timing("by-hand", 5, lambda: fit(build(), train, valid))
+    timing("by-hand.saving", 5, lambda: fit(build(), train, valid, checkpoints))
 
 
 match sys.argv[1:]:

@@ -1,0 +1,571 @@
+"""The published site in a real browser: every page, in both languages, on a wide screen and on a phone, light and dark.
+
+What is tested for a page follows from the sources in docs/: a new page or lesson is tested unasked.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from http import HTTPStatus
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Response, Route, expect, sync_playwright
+
+from scripts.diagrams import DOCS, find, labels, squeezed
+from scripts.lessons import LABELS, SIDES, SNIPPETS, lesson, lessons
+from tests.conftest import CHROMIUM
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+]
+FOLDERS = {"zh": "/", "en": "/en/"}
+SCREENS = {"wide": {"width": 1500, "height": 1000}, "phone": {"width": 390, "height": 844}}
+PATIENCE = 5_000  # milliseconds
+FIRST = 3  # results of a search that a reader looks at
+
+HEADING = re.compile(r"^#{1,3} (.+?) \{ #[\w-]+ \}$", re.MULTILINE)
+PROSE = re.compile(r"^(?![#`|!> ]).*$", re.MULTILINE)
+HAN = re.compile(r"[\u4e00-\u9fff]+")
+SYMBOLS = [r"\b[a-z]+(?:_[a-z]+)+\b", r"\b[a-z]+\.[A-Z]\w+", r"\b(?:[A-Z][a-z]+){2,}\b"]
+
+
+def address_below(folder: Path, source: Path) -> str:
+    """Where the page of a source is served, below its language's folder: `part/name/`, or `` for the first page."""
+    name = source.name.removesuffix(".zh.md")
+    place = source.parent if name == "index" else source.parent / name
+    return "".join(f"{part}/" for part in place.relative_to(folder).parts)
+
+
+SOURCES = {address_below(DOCS, source): source for source in sorted(DOCS.rglob("*.zh.md"))}
+PAGES = list(SOURCES)
+PAIRED = [page for page in PAGES if "{{ pair(" in SOURCES[page].read_text()]
+LESSONS = [page for page in PAGES if Path(page).name in {folder.name for folder in SNIPPETS.iterdir()}]
+every_language = pytest.mark.parametrize("language", FOLDERS)
+every_screen = pytest.mark.parametrize("screen", SCREENS)
+every_scheme = pytest.mark.parametrize("scheme", ["light", "dark"])
+every_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.strip("/") or "home")
+every_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.strip("/"))
+every_paired_page = pytest.mark.parametrize("path", PAIRED, ids=lambda path: path.strip("/") or "home")
+
+
+class Served(SimpleHTTPRequestHandler):
+    """The files of the site as a static host serves them: 404.html stands for what is not there."""
+
+    protocol_version = "HTTP/1.1"
+
+    def send_error(self, code, message=None, explain=None):
+        body = (Path(self.directory) / "404.html").read_bytes()
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments):
+        """Nothing: the tests' output is no log."""
+
+
+class Reader:
+    """Somebody who reads the site in a window of the browser.
+
+    `faults` is what the browser complained of so far: errors and warnings in the console, errors of scripts, requests
+    that failed or went to another host than the site's (these are refused).
+    """
+
+    def __init__(self, browser: Browser, server: str, **options):
+        self.server = server
+        self.faults: list[str] = []
+        self.context = browser.new_context(**options)
+        self.context.set_default_timeout(PATIENCE)
+        self.context.route(re.compile(rf"^(?!{re.escape(server)}/)"), self.refuse)
+        self.context.on("console", self.note_message)
+        self.context.on("weberror", lambda error: self.faults.append(f"error of a script: {error.error}"))
+        self.context.on("requestfailed", lambda request: self.faults.append(f"failed: {request.url} {request.failure}"))
+        self.context.on("response", self.note_response)
+        self.page = self.context.new_page()
+
+    def begin(self, screen: str, scheme: str = "light") -> "Reader":
+        """The same window on this screen, as if nothing had been read in it; much quicker than a new one."""
+        self.page.goto("about:blank")
+        storage = {"origin": self.server, "storageTypes": "all"}
+        self.context.new_cdp_session(self.page).send("Storage.clearDataForOrigin", storage)
+        self.page.mouse.move(0, 0)
+        self.page.set_viewport_size(SCREENS[screen])
+        self.page.emulate_media(color_scheme=scheme)
+        self.faults.clear()
+        return self
+
+    def refuse(self, route: Route) -> None:
+        self.faults.append(f"request to another host: {route.request.url}")
+        route.abort()
+
+    def note_message(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.faults.append(f"console: {message.text} ({message.location['url']})")
+
+    def note_response(self, response: Response) -> None:
+        if response.status >= HTTPStatus.BAD_REQUEST:
+            self.faults.append(f"status {response.status}: {response.url}")
+
+    def open(self, language: str, path: str) -> Page:
+        """Open a page and wait until its scripts are done, the search included."""
+        response = self.page.goto(address(self.server, language, path))
+        assert response.ok, f"{response.url}: {response.status}"
+        self.page.wait_for_function(
+            """() => document.querySelector(".md-search-result__meta").textContent ===
+               JSON.parse(document.querySelector("#__config").textContent).translations["search.result.placeholder"]"""
+        )
+        return self.page
+
+    def at(self, language: str, path: str) -> None:
+        """Wait until the page is this one."""
+        self.page.wait_for_url(re.compile(rf"^{re.escape(address(self.server, language, path))}($|[?#])"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests; without one they are skipped, except in CI, where that is a failure."""
+    if CHROMIUM is None:
+        why = "there is no Chromium to test the site with: make browser"
+        pytest.fail(why, pytrace=False) if os.environ.get("CI") else pytest.skip(why)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def server(site: Path) -> Iterator[str]:
+    """The address at which the site is served."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Served, directory=str(site))) as serving:
+        thread = Thread(target=serving.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{serving.server_port}"
+        serving.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def window(browser: Browser, server: str) -> Iterator[Reader]:
+    made = Reader(browser, server)
+    made.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server)
+    yield made
+    made.context.close()
+
+
+@pytest.fixture
+def reader(window: Reader) -> Callable[..., Reader]:
+    """`reader(screen, scheme)` begins to read."""
+    return window.begin
+
+
+@pytest.fixture(scope="module")
+def scriptless(browser: Browser, server: str) -> Iterator[Reader]:
+    """A reader whose browser runs no scripts."""
+    made = Reader(browser, server, java_script_enabled=False)
+    yield made
+    made.context.close()
+
+
+def address(server: str, language: str, path: str) -> str:
+    return f"{server}{FOLDERS[language]}{path}"
+
+
+def source(language: str, path: str) -> Path:
+    return SOURCES[path].with_name(SOURCES[path].name.replace(".zh.md", f".{language}.md"))
+
+
+def markdown(language: str, path: str) -> str:
+    """What a page's source says below its front matter."""
+    return re.sub(r"\A---\n.*?\n---\n", "", source(language, path).read_text(), flags=re.DOTALL)
+
+
+def assert_in_sight(target: Locator) -> None:
+    """On the screen, with nothing over it, such as the header."""
+    expect(target).to_be_in_viewport(ratio=1)
+    covered = """element => {
+        const box = element.getBoundingClientRect()
+        const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)
+        return element.contains(top) ? "" : `${top?.outerHTML}`.slice(0, 80)
+    }"""
+    assert not (over := target.evaluate(covered)), f"{target} is covered by {over}"
+
+
+def switch_language(page: Page, language: str) -> None:
+    page.locator(".md-select > button").click()
+    page.locator(f".md-select__link[hreflang={language}]").click()
+
+
+# Every page
+
+
+def test_every_built_page_is_tested(site: Path):
+    built = {path.parent.relative_to(site).as_posix() for path in site.rglob("index.html")}
+    assert built == {(folder + path).strip("/") or "." for folder in FOLDERS.values() for path in PAGES}
+    assert LESSONS and PAIRED
+
+
+@every_page
+@every_screen
+@every_language
+def test_page_loads_without_a_fault_and_fits_the_screen(reader, language, screen, path):
+    visit = reader(screen)
+    page = visit.open(language, path)
+    assert page.locator("html").get_attribute("lang") == language
+    expect(page.locator("article h1")).to_be_visible()
+    page.mouse.wheel(0, 100_000)
+    assert too_wide(page) == []
+    assert visit.faults == []
+
+
+def too_wide(page: Page) -> list[str]:
+    """What sticks out of the screen and can't be scrolled in a box of its own."""
+    return page.evaluate(
+        """() => {
+            const scrolls = element => /auto|scroll/.test(getComputedStyle(element).overflowX)
+            const inside = element => element && (scrolls(element) || inside(element.parentElement))
+            const name = (element, box) => `${element.tagName}.${element.className} ${box.left}…${box.right}`
+            const found = [...document.body.querySelectorAll("*")].flatMap(element => {
+                const box = element.getBoundingClientRect()
+                const out = element.closest("article")
+                    ? box.right > innerWidth + 1 || box.left < -1
+                    : box.width > innerWidth + 1
+                return box.width && box.height && out && !inside(element.parentElement) ? [name(element, box)] : []
+            })
+            const root = document.documentElement
+            return root.scrollWidth > innerWidth ? [`the page is ${root.scrollWidth} wide`, ...found] : found
+        }"""
+    )
+
+
+@every_page
+@every_scheme
+@every_language
+def test_diagrams_are_drawn_for_the_colour_scheme(reader, language, scheme, path):
+    page = reader("phone", scheme).open(language, path)
+    sources = [diagram.source for diagram in find() if DOCS / diagram.page == source(language, path)]
+    figures = page.locator("figure.diagram").all()
+    assert len(figures) == len(sources) == markdown(language, path).count("```mermaid")
+    expect(page.locator(".mermaid, code.language-mermaid")).to_have_count(0)
+    hidden = {"light": "dark", "dark": "light"}[scheme]
+    for diagram, figure in zip(sources, figures, strict=True):
+        expect(figure.locator(f".diagram-{hidden} svg")).to_be_hidden()
+        drawing = figure.locator(f".diagram-{scheme} svg")
+        expect(drawing).to_be_visible()
+        assert min(drawing.bounding_box()[side] for side in ("width", "height")) > 100
+        seen = squeezed("".join(text.text_content() for text in drawing.locator("text").all() if text.is_visible()))
+        assert [label for label in labels(diagram) if squeezed(label) not in seen] == []
+        title = next(line.strip() for line in diagram.splitlines() if "accTitle" in line)
+        assert title not in page.locator("article").inner_text()
+
+
+@every_page
+@every_screen
+def test_language_switch_stays_on_the_page(reader, screen, path):
+    visit = reader(screen)
+    page = visit.open("zh", path)
+    for goal in ("en", "zh"):
+        switch_language(page, goal)
+        visit.at(goal, path)
+        expect(page.locator("html")).to_have_attribute("lang", goal)
+
+
+# Code, brain-teasers, claims
+
+
+@every_paired_page
+@every_language
+def test_copy_button_copies_exactly_the_code(reader, language, path):
+    page = reader("wide").open(language, path)
+    blocks = page.locator("article .highlight:is(.language-python, .language-rust)").all()
+    from_programs = 0
+    for block in blocks:
+        block.scroll_into_view_if_needed()
+        block.locator("button[data-md-type=copy]").click()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied == block.locator("code").text_content().rstrip("\n")
+        if block.locator(".filename").count():
+            _, name, program = block.locator(".filename").inner_text().split("/")
+            side = {file: side for side, file in SIDES.items()}[program]
+            assert copied in lesson(name).sections(side).values(), f"no section of {program} is {copied!r}"
+            from_programs += 1
+    assert from_programs >= len(SIDES)
+
+
+def pairs(page: Page) -> list[dict[str, bool]]:
+    """For each pair of the page, whether each side can be seen, by its label."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll(".pair .tabbed-set")].map(set => {
+            const blocks = set.querySelectorAll(":scope > .tabbed-content > .tabbed-block")
+            const names = [...set.querySelectorAll(":scope > .tabbed-labels > label")].map(label => label.innerText)
+            return Object.fromEntries(names.map((name, i) => [name.trim(), blocks[i].checkVisibility()]))
+        })"""
+    )
+
+
+def assert_chosen(page: Page, label: str) -> None:
+    """Every pair with two sides shows this one alone; a pair with one side shows that one."""
+    found = pairs(page)
+    assert any(len(pair) == len(SIDES) for pair in found)
+    assert found == [{name: name == label or len(pair) == 1 for name in pair} for pair in found]
+
+
+@every_paired_page
+@every_language
+def test_tabs_on_a_phone_are_linked_and_remembered(reader, language, path):
+    other = {"zh": "en", "en": "zh"}[language]
+    visit = reader("phone")
+    page = visit.open(language, path)
+    assert_chosen(page, LABELS["pytorch"])
+    page.locator(".pair .tabbed-labels label", has_text=LABELS["burn"]).first.click()
+    assert_chosen(page, LABELS["burn"])
+    page.reload()
+    assert_chosen(page, LABELS["burn"])
+    switch_language(page, other)
+    visit.at(other, path)
+    assert_chosen(page, LABELS["burn"])
+    page.locator(".pair .tabbed-labels label", has_text=LABELS["pytorch"]).last.click()
+    assert_chosen(page, LABELS["pytorch"])
+
+
+@every_paired_page
+@every_language
+def test_sides_stand_beside_each_other_on_a_wide_screen(reader, language, path):
+    page = reader("wide").open(language, path)
+    assert all(all(pair.values()) for pair in pairs(page))
+    sets = page.locator(".pair .tabbed-set", has=page.locator(":scope > input + input")).all()
+    assert sets
+    for both in sets:
+        names = [label.bounding_box() for label in both.locator("> .tabbed-labels > label").all()]
+        left, right = blocks = [
+            block.bounding_box() for block in both.locator("> .tabbed-content > .tabbed-block").all()
+        ]
+        assert left["y"] == right["y"]
+        assert left["x"] + left["width"] <= right["x"]
+        for name, block in zip(names, blocks, strict=True):
+            expect(both.locator("> .tabbed-labels > label").first).to_be_visible()
+            assert block["x"] <= name["x"] < block["x"] + block["width"]
+            assert name["y"] < block["y"]
+
+
+@every_lesson
+@every_screen
+@every_language
+def test_brain_teasers_lead_to_their_answers_and_back(reader, language, screen, path):
+    page = reader(screen).open(language, path)
+    teasers = page.locator("a.teaser:not([id$=-answer])").all()
+    assert bool(teasers) == ("teaser(" in markdown(language, path))
+    for teaser in teasers:
+        there_and_back(page, teaser)
+
+
+def there_and_back(page: Page, teaser: Locator) -> None:
+    name = teaser.get_attribute("id")
+    answer = page.locator(f"[id='{name}-answer']")
+    teaser.click()
+    page.wait_for_url(re.compile(rf"#{name}-answer$"))
+    assert_in_sight(answer)
+    answer.click()
+    page.wait_for_url(re.compile(rf"#{name}$"))
+    assert_in_sight(teaser)
+
+
+@every_page
+@every_language
+def test_marks_of_claims_lead_to_the_receipt(reader, language, path):
+    visit = reader("phone")
+    page = visit.open(language, path)
+    marks = page.locator("article a.claim").all()
+    assert bool(marks) == ("claim(" in markdown(language, path))
+    for mark in marks:
+        title, (elsewhere, claim) = mark.get_attribute("title"), mark.get_attribute("href").split("#")
+        mark.click()
+        page.wait_for_url(re.compile(rf"#{claim}$"))
+        line = page.locator(f"#receipt ~ ul > li:has(> [id='{claim}'])")
+        assert_in_sight(line)
+        assert squeezed(title) in squeezed(line.inner_text())
+        if elsewhere:
+            page.go_back()
+
+
+# Search
+
+
+def let_theme_settle(page: Page) -> None:
+    """Leave the theme the time that a person takes: it closes the search a moment after a page was opened, and does
+    not notice when the search box is left and entered at once."""
+    page.evaluate("new Promise(done => setTimeout(done, 250))")
+
+
+def search(page: Page, query: str) -> list[str]:
+    """The paths of the pages that the search box lists for a query, the best first."""
+    page.evaluate("document.querySelector('.md-search-result__meta').textContent = '…'")
+    page.locator(".md-search__input").fill(query)
+    page.keyboard.press("End")
+    page.wait_for_function("document.querySelector('.md-search-result__meta').textContent !== '…'")
+    return page.locator(".md-search-result__item").evaluate_all(
+        "items => items.map(item => new URL(item.querySelector('a').href).pathname)"
+    )
+
+
+def headings(language: str) -> dict[str, list[str]]:
+    """The headings of every page, by its path."""
+    return {path: [text.replace("`", "") for text in HEADING.findall(markdown(language, path))] for path in PAGES}
+
+
+def words_of_headings(language: str, path: str) -> Iterator[str]:
+    """A word from within each heading, in Chinese from its middle, that no other page's headings have."""
+    others = " ".join(text for page, texts in headings(language).items() if page != path for text in texts).lower()
+    for heading in headings(language)[path]:
+        if language == "zh":
+            word = max(HAN.findall(heading), key=len, default="")
+            word = word[len(word) // 2 :]
+        else:
+            word = max(re.findall(r"[A-Za-z]+", heading), key=len, default="")
+        if len(word) >= {"zh": 2, "en": 5}[language] and word.lower() not in others:
+            yield word
+
+
+def symbols(path: str) -> Iterator[str]:
+    """The longest names in the programs of a lesson that no other lesson's programs have, three of each form."""
+    code = {one.name: "\n".join(text for side in SIDES for text in one.sections(side).values()) for one in lessons()}
+    own = code.pop(Path(path).name)
+    for form in SYMBOLS:
+        names = {name for name in re.findall(form, own) if not any(name in text for text in code.values())}
+        yield from sorted(names, key=lambda name: (-len(name), name))[:3]
+
+
+def words_of_prose(path: str) -> Iterator[str]:
+    """Four characters from the middle of Chinese sentences, wherever they cut words."""
+    lines = PROSE.findall(markdown("zh", path))
+    runs = [max(HAN.findall(line), key=len, default="") for line in lines]
+    yield from [run[3:7] for run in runs if len(run) >= 10][:5]
+
+
+@every_lesson
+@every_language
+def test_search_finds_the_lesson_in_the_language_of_the_page(reader, language, path):
+    visit = reader("wide")
+    page = visit.open(language, "")
+    title = headings(language)[path][0]
+    words = [*words_of_headings(language, path), *symbols(path), f"burn {title}"]
+    own, missed = FOLDERS[language] + path, []
+    assert len(words) > 1
+    for query in [*words, *(words_of_prose(path) if language == "zh" else [])]:
+        found = search(page, query)
+        if own not in (found[:FIRST] if query in words else found):
+            missed.append(f"{query}: {found}")
+        elif found[0].startswith(FOLDERS["en"]) != (language == "en"):
+            missed.append(f"{query}: the other language is first: {found}")
+    assert missed == []
+    assert visit.faults == []
+
+
+@every_lesson
+@every_language
+def test_search_result_leads_to_the_heading(reader, language, path):
+    visit = reader("phone")
+    page = visit.open(language, "")
+    let_theme_settle(page)
+    page.locator("label.md-header__button[for=__search]").click()
+    expect(page.locator(".md-search__input")).to_be_focused()
+    assert search(page, headings(language)[path][0])
+    first = page.locator(f".md-search-result__item a[href*='{FOLDERS[language]}{path}']").first
+    expect(first).to_be_in_viewport()
+    first.click()
+    visit.at(language, path)
+    expect(page.locator("article h1")).to_be_in_viewport()
+    assert page.locator("article mark").count()
+
+
+# Without a mouse, without a page, without scripts
+
+
+@every_language
+def test_tab_key_reaches_the_link_to_the_content(reader, language):
+    page = reader("wide").open(language, LESSONS[0])
+    page.keyboard.press("Tab")
+    skip = page.locator("a.md-skip")
+    expect(skip).to_be_focused()
+    expect(skip).to_have_css("opacity", "1")
+    assert_in_sight(skip)
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(rf"#{page.locator('article h1').get_attribute('id')}$"))
+
+
+@every_language
+def test_keys_open_and_close_the_search(reader, language):
+    page = reader("wide").open(language, LESSONS[0])
+    query = page.locator(".md-search__input")
+    for key in ("/", "s", "f"):
+        let_theme_settle(page)
+        page.keyboard.press(key)
+        expect(query).to_be_focused()
+        expect(page.locator("#__search")).to_be_checked()
+        expect(page.locator(".md-search__output")).to_be_in_viewport()
+        page.keyboard.press("Escape")
+        expect(query).not_to_be_focused()
+        expect(page.locator("#__search")).not_to_be_checked()
+
+
+@every_language
+def test_missing_page_says_so_in_both_languages(reader, server, language):
+    visit = reader("phone")
+    page, missing = visit.page, address(server, language, "no/such/page/")
+    assert page.goto(missing, wait_until="networkidle").status == HTTPStatus.NOT_FOUND
+    assert [fault for fault in visit.faults if missing not in fault] == []
+    for goal in FOLDERS:
+        words = page.locator(f"article p[lang={goal}]")
+        assert_in_sight(words)
+        assert bool(HAN.search(words.inner_text())) == (goal == "zh")
+        assert words.locator("a").count()
+        for link in words.locator("a").all():
+            assert link.evaluate("link => link.href") == address(server, goal, "")
+            link.click()
+            visit.at(goal, "")
+            expect(page.locator("html")).to_have_attribute("lang", goal)
+            page.goto(missing)
+
+
+@every_paired_page
+@every_screen
+@every_language
+def test_all_can_be_read_without_scripts(scriptless, server, language, screen, path):
+    page = scriptless.begin(screen).page
+    page.goto(address(server, language, path))
+    expect(page.locator("html")).to_have_class("no-js")
+    sets = page.locator(".pair .tabbed-set").all()
+    assert sets
+    for number, one in enumerate(sets):
+        for label, block in zip(
+            one.locator("> .tabbed-labels > label").all(), one.locator(".tabbed-block").all(), strict=True
+        ):
+            expect(label).to_be_visible()
+            if screen == "phone":
+                label.click()
+            assert block.locator("pre").count()
+            assert_readable(block.locator("pre"))
+    assert_readable(page.locator("article pre:not(.pair *)"))
+    for drawing in page.locator(".diagram-light svg").all():
+        expect(drawing).to_be_visible()
+        expect(drawing.locator("text").first).to_be_visible()
+    for teaser in page.locator("a.teaser:not([id$=-answer])").all():
+        there_and_back(page, teaser)
+
+
+def assert_readable(blocks: Locator) -> None:
+    """Every block of code or output can be seen, with something in it."""
+    for block in blocks.all():
+        expect(block).to_be_visible()
+        assert block.inner_text().strip()

@@ -1,0 +1,46 @@
+"""The zip of a lesson: whole, the same bytes every time, and it builds and runs where nothing else is."""
+
+import io
+import os
+import subprocess
+import sys
+import tomllib
+import zipfile
+
+import pytest
+
+from scripts.bundle import bundle
+from scripts.lessons import ROOT, lessons
+
+LESSONS = lessons()
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+class TestBundle:
+    def test_the_same_bytes_every_time(self, lesson):
+        assert bundle(lesson, {}) == bundle(lesson, {})
+
+    def test_what_is_in_it(self, lesson, tmp_path):
+        archive = zipfile.ZipFile(io.BytesIO(bundle(lesson, {"x.ipynb": "{}"})))
+        names = {name.removeprefix(f"{lesson.name}/") for name in archive.namelist()}
+        assert {"README.md", "Cargo.toml", "Cargo.lock", "requirements.txt", "lesson/lib.rs", "x.ipynb"} <= names
+        assert {f"snippets/{lesson.name}/{file}" for file in ("pytorch.py", "burn.rs", "Cargo.toml")} <= names
+        locked = tomllib.loads(archive.read(f"{lesson.name}/Cargo.lock").decode())["package"]
+        mine = {package["name"] for package in locked if "source" not in package}
+        assert mine == {"lesson", lesson.name}
+        requirements = archive.read(f"{lesson.name}/requirements.txt").decode()
+        assert "torch==" in requirements and "numpy==" in requirements and "http" not in requirements
+
+    @pytest.mark.xdist_group("cargo")
+    def test_it_builds_and_runs(self, lesson, tmp_path):
+        zipfile.ZipFile(io.BytesIO(bundle(lesson, {}))).extractall(tmp_path)
+        place = tmp_path / lesson.name
+        environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target"), "PYTHONPATH": str(place)}
+        environment.pop("LESSON_OUT", None)
+        for command in (
+            ["cargo", "run", "--quiet", "--release", "--locked", "--offline", "-p", lesson.name],
+            [sys.executable, f"snippets/{lesson.name}/pytorch.py"],
+        ):
+            done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            assert f"== {lesson.outputs('burn')[0]} ==" in done.stdout
