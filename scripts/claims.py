@@ -8,7 +8,7 @@ Each takes the two `Side`s, torch and burn, whose values it reads by name: `burn
 import runpy
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -45,6 +45,7 @@ def side(lesson: Lesson, name: str) -> Side:
     """`pytorch` (from the store of executed runs) or `burn` (from the captures) of a lesson."""
     source = {"pytorch": execute.result, "burn": capture.captured}[name]
 
+    @cache
     def result(run: str) -> Result:
         if run not in lesson.runs or name not in lesson.runs[run].statuses:
             raise ValueError(f"{lesson.where(name)} declares no run {run!r}")

@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
 import jupytext
@@ -110,18 +111,23 @@ def prepared(lesson: Lesson):
     return notebook
 
 
+def kept_file(lesson: Lesson) -> Path:
+    """Where the executed notebook is kept: its name is a key of everything that the outputs depend on."""
+    versions = [machine.python(), machine.torch(), version("mkdocs-jupyter"), machine.processor()]
+    imported = [path.read_text() for path in local_imports(source(lesson), [lesson.folder, ROOT])]
+    depends = [Path(__file__).read_text(), nbformat.writes(prepared(lesson)), *versions, *imported]
+    key = hashlib.sha256("\0".join(depends).encode()).hexdigest()[:16]
+    return STORE / f"{lesson.name}-{key}.ipynb"
+
+
 def executed(lesson: Lesson):
     """The notebook of both languages with its outputs: kept ones, if nothing that they depend on has changed."""
-    notebook = prepared(lesson)
-    depends = [Path(__file__).read_text(), nbformat.writes(notebook), machine.python(), machine.torch(), machine.processor()]
-    for path in local_imports(source(lesson), [lesson.folder, ROOT]):
-        depends.append(path.read_text())
-    key = hashlib.sha256("\0".join(depends).encode()).hexdigest()[:16]
-    kept = STORE / f"{lesson.name}-{key}.ipynb"
+    kept = kept_file(lesson)
     if not kept.exists():
+        notebook = prepared(lesson)
         run(notebook, where(lesson))
         STORE.mkdir(parents=True, exist_ok=True)
-        for other in STORE.glob(f"{lesson.name}-????????????????.ipynb"):
+        for other in STORE.glob(f"{lesson.name}-????????????????.*"):
             other.unlink()
         partial = kept.with_suffix(".partial")
         nbformat.write(notebook, partial)
@@ -166,14 +172,27 @@ def in_language(notebook, language: str):
 
 
 def html(lesson: Lesson, language: str) -> str:
-    """The executed notebook as mkdocs-jupyter renders it, in the theme's own markup: without its styles and scripts."""
+    """The executed notebook as mkdocs-jupyter renders it, in the theme's own markup: without its styles and scripts.
+
+    Kept beside the executed notebook: mkdocs-jupyter takes seconds to import.
+    """
+    done = executed(lesson)
+    kept = kept_file(lesson).with_suffix(f".{language}.html")
+    if not kept.exists():
+        partial = kept.with_suffix(f".{os.getpid()}")
+        partial.write_text(rendered(lesson, done, language))
+        os.replace(partial, kept)
+    return kept.read_text()
+
+
+def rendered(lesson: Lesson, done, language: str) -> str:
     from mkdocs_jupyter.convert import nb2html
 
     with tempfile.TemporaryDirectory() as place:
         path = Path(place, f"{lesson.name}.ipynb")
-        nbformat.write(in_language(executed(lesson), language), path)
-        rendered = nb2html(str(path), execute=False, allow_errors=False)
-    tree = lxml.html.document_fromstring(rendered)
+        nbformat.write(in_language(done, language), path)
+        page = nb2html(str(path), execute=False, allow_errors=False)
+    tree = lxml.html.document_fromstring(page)
     found = tree.cssselect(".jp-Notebook")
     if len(found) != 1:
         raise Stop(Problem(where(lesson), "mkdocs-jupyter rendered no notebook", "look at its version"))

@@ -5,17 +5,24 @@ other drawing has, colours and fonts that the style sheet decides (docs/assets/p
 for those who do not see it. The same numbers give the same bytes.
 """
 
+import hashlib
 import io
 import logging
+import os
 import re
 import warnings
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from importlib.metadata import version
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 
+from scripts.lessons import ROOT
+
+STORE = ROOT / ".cache" / "plots"
 SVG = "http://www.w3.org/2000/svg"
 WIDTH, HEIGHT = 400, 260  # of the drawing, in pixels; the page scales it
 # Colours that matplotlib writes in place of those of the style sheet.
@@ -93,8 +100,20 @@ def figure(plot: Plot, data: tuple) -> str:
         for name, look in zip(plot.series, plot.looks, strict=True)
     ]
     caption = f"{escape(plot.title)}<ul>{''.join(entries)}</ul><small>{escape(plot.y)}</small>"
-    drawing = page_svg(matplotlib_svg(plot, data), plot, describe(plot, data))
+    drawing = page_svg(kept_svg(plot, data), plot, describe(plot, data))
     return f'<figure class="plot" data-search-exclude=""><figcaption>{caption}</figcaption>{drawing}</figure>'
+
+
+def kept_svg(plot: Plot, data: tuple) -> bytes:
+    """What matplotlib drew for these numbers, kept from build to build: importing it takes longer than drawing."""
+    depends = (plot, data, version("matplotlib"), Path(__file__).read_text())
+    kept = STORE / f"{hashlib.sha256(repr(depends).encode()).hexdigest()[:16]}.svg"
+    if not kept.exists():
+        STORE.mkdir(parents=True, exist_ok=True)
+        partial = kept.with_suffix(f".{os.getpid()}")
+        partial.write_bytes(matplotlib_svg(plot, data))
+        os.replace(partial, kept)
+    return kept.read_bytes()
 
 
 def matplotlib_svg(plot: Plot, data: tuple) -> bytes:

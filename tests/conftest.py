@@ -55,18 +55,19 @@ def copy(tmp_path) -> Path:
         target = root / source.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
-    if (ROOT / ".cache" / "runs").exists():
-        shutil.copytree(ROOT / ".cache" / "runs", root / ".cache" / "runs")
+    for kept in ("runs", "notebooks", "plots"):
+        if (ROOT / ".cache" / kept).exists():
+            shutil.copytree(ROOT / ".cache" / kept, root / ".cache" / kept)
     return root
 
 
 @pytest.fixture(scope="session", autouse=True)
 def executed() -> None:
-    """Run the PyTorch programs whose results are not kept, once, before any test copies them."""
+    """Run what no result is kept of, and check the sources, once, before any test copies them."""
     from filelock import FileLock
 
-    from scripts.execute import execute_all
+    from scripts.checks import everything
 
     (ROOT / ".cache").mkdir(exist_ok=True)
     with FileLock(ROOT / ".cache" / "executed.lock"):
-        execute_all()
+        everything()
