@@ -3,14 +3,16 @@
 What is tested for a page follows from the sources in docs/: a new page or lesson is tested unasked.
 """
 
+import itertools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Response, Route, expect, sync_playwright
@@ -49,14 +51,35 @@ def address_below(folder: Path, source: Path) -> str:
 
 SOURCES = {address_below(DOCS, source): source for source in sorted(DOCS.rglob("*.zh.md"))}
 PAGES = list(SOURCES)
-PAIRED = [page for page in PAGES if "{{ pair(" in SOURCES[page].read_text()]
 LESSONS = [page for page in PAGES if Path(page).name in {folder.name for folder in SNIPPETS.iterdir()}]
+
+
+def calling(call: str) -> list[str]:
+    """The pages that call this in their expressions."""
+    return [page for page in PAGES if re.search(rf"{{{{.*\b{call}\(", SOURCES[page].read_text())]
+
+
+PAIRED = calling("pair")
 every_language = pytest.mark.parametrize("language", FOLDERS)
-every_screen = pytest.mark.parametrize("screen", SCREENS)
-every_scheme = pytest.mark.parametrize("scheme", ["light", "dark"])
-every_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.strip("/") or "home")
-every_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.strip("/"))
 every_paired_page = pytest.mark.parametrize("path", PAIRED, ids=lambda path: path.strip("/") or "home")
+every_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.strip("/"))
+
+
+class Place(NamedTuple):
+    """A page on a screen."""
+
+    language: str
+    screen: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.language}-{self.screen}-{self.path.strip('/') or 'home'}"
+
+
+def places(paths: Iterable[str] = PAGES, languages: Iterable[str] = FOLDERS, screens: Iterable[str] = SCREENS):
+    """Run a test for each of these pages, which the fixture `opened` opens once for all tests that want it."""
+    values = [Place(*place) for place in itertools.product(languages, screens, paths)]
+    return pytest.mark.parametrize("opened", values, ids=str, indirect=True)
 
 
 class Served(SimpleHTTPRequestHandler):
@@ -80,8 +103,11 @@ class Reader:
     """Somebody who reads the site in a window of the browser.
 
     `faults` is what the browser complained of so far: errors and warnings in the console, errors of scripts, requests
-    that failed or went to another host than the site's (these are refused).
+    that failed or went to another host than the site's (these are refused). `language` and `path` are those of the page
+    that was opened last.
     """
+
+    language = path = ""
 
     def __init__(self, browser: Browser, server: str, **options):
         self.server = server
@@ -120,6 +146,7 @@ class Reader:
 
     def open(self, language: str, path: str) -> Page:
         """Open a page and wait until its scripts are done, the search included."""
+        self.language, self.path = language, path
         response = self.page.goto(address(self.server, language, path))
         assert response.ok, f"{response.url}: {response.status}"
         self.page.wait_for_function(
@@ -157,17 +184,26 @@ def server(site: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def window(browser: Browser, server: str) -> Iterator[Reader]:
+def reader(browser: Browser, server: str) -> Iterator[Reader]:
+    made = Reader(browser, server)
+    yield made
+    made.context.close()
+
+
+@pytest.fixture(scope="module")
+def looker(browser: Browser, server: str) -> Iterator[Reader]:
+    """A reader for the tests that share a page."""
     made = Reader(browser, server)
     made.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server)
     yield made
     made.context.close()
 
 
-@pytest.fixture
-def reader(window: Reader) -> Callable[..., Reader]:
-    """`reader(screen, scheme)` begins to read."""
-    return window.begin
+@pytest.fixture(scope="module")
+def opened(looker: Reader, request) -> Reader:
+    """A reader at the page that the test is parametrised with; tests leave it there."""
+    looker.begin(request.param.screen).open(request.param.language, request.param.path)
+    return looker
 
 
 @pytest.fixture(scope="module")
@@ -202,6 +238,13 @@ def assert_in_sight(target: Locator) -> None:
     assert not (over := target.evaluate(covered)), f"{target} is covered by {over}"
 
 
+def unfold(page: Page) -> None:
+    """Open every folded box of the page, as a reader does."""
+    for box in page.locator("article details").all():
+        if box.get_attribute("open") is None:
+            box.locator("> summary").click()
+
+
 def switch_language(page: Page, language: str) -> None:
     page.locator(".md-select > button").click()
     page.locator(f".md-select__link[hreflang={language}]").click()
@@ -216,17 +259,14 @@ def test_every_built_page_is_tested(site: Path):
     assert LESSONS and PAIRED
 
 
-@every_page
-@every_screen
-@every_language
-def test_page_loads_without_a_fault_and_fits_the_screen(reader, language, screen, path):
-    visit = reader(screen)
-    page = visit.open(language, path)
-    assert page.locator("html").get_attribute("lang") == language
+@places()
+def test_page_loads_without_a_fault_and_fits_the_screen(opened):
+    page = opened.page
+    assert page.locator("html").get_attribute("lang") == opened.language
     expect(page.locator("article h1")).to_be_visible()
     page.mouse.wheel(0, 100_000)
     assert too_wide(page) == []
-    assert visit.faults == []
+    assert opened.faults == []
 
 
 def too_wide(page: Page) -> list[str]:
@@ -249,48 +289,45 @@ def too_wide(page: Page) -> list[str]:
     )
 
 
-@every_page
-@every_scheme
-@every_language
-def test_diagrams_are_drawn_for_the_colour_scheme(reader, language, scheme, path):
-    page = reader("phone", scheme).open(language, path)
-    sources = [diagram.source for diagram in find() if DOCS / diagram.page == source(language, path)]
+@places(screens=["phone"])
+def test_diagrams_are_drawn_for_the_colour_scheme(opened):
+    page, own = opened.page, source(opened.language, opened.path)
+    sources = [diagram.source for diagram in find() if DOCS / diagram.page == own]
     figures = page.locator("figure.diagram").all()
-    assert len(figures) == len(sources) == markdown(language, path).count("```mermaid")
+    assert len(figures) == len(sources) == own.read_text().count("```mermaid")
     expect(page.locator(".mermaid, code.language-mermaid")).to_have_count(0)
-    hidden = {"light": "dark", "dark": "light"}[scheme]
     for diagram, figure in zip(sources, figures, strict=True):
-        expect(figure.locator(f".diagram-{hidden} svg")).to_be_hidden()
-        drawing = figure.locator(f".diagram-{scheme} svg")
-        expect(drawing).to_be_visible()
-        assert min(drawing.bounding_box()[side] for side in ("width", "height")) > 100
-        seen = squeezed("".join(text.text_content() for text in drawing.locator("text").all() if text.is_visible()))
-        assert [label for label in labels(diagram) if squeezed(label) not in seen] == []
         title = next(line.strip() for line in diagram.splitlines() if "accTitle" in line)
         assert title not in page.locator("article").inner_text()
+        for scheme, hidden in (("dark", "light"), ("light", "dark")):
+            page.emulate_media(color_scheme=scheme)
+            expect(figure.locator(f".diagram-{hidden} svg")).to_be_hidden()
+            drawing = figure.locator(f".diagram-{scheme} svg")
+            expect(drawing).to_be_visible()
+            assert min(drawing.bounding_box()[side] for side in ("width", "height")) > 100
+            seen = squeezed("".join(text.text_content() for text in drawing.locator("text").all() if text.is_visible()))
+            assert [label for label in labels(diagram) if squeezed(label) not in seen] == []
 
 
-@every_page
-@every_screen
-def test_language_switch_stays_on_the_page(reader, screen, path):
-    visit = reader(screen)
-    page = visit.open("zh", path)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.strip("/") or "home")
+def test_language_switch_stays_on_the_page(reader, path):
+    page = reader.begin("wide").open("zh", path)
     for goal in ("en", "zh"):
         switch_language(page, goal)
-        visit.at(goal, path)
+        reader.at(goal, path)
         expect(page.locator("html")).to_have_attribute("lang", goal)
 
 
 # Code, brain-teasers, claims
 
 
-@every_paired_page
-@every_language
-def test_copy_button_copies_exactly_the_code(reader, language, path):
-    page = reader("wide").open(language, path)
-    blocks = page.locator("article .highlight:is(.language-python, .language-rust)").all()
+@places(PAIRED, languages=["zh"], screens=["wide"])
+def test_copy_button_copies_exactly_the_code(opened):
+    """In one language: `scripts.check_site` compares the code of both."""
+    page = opened.page
+    unfold(page)
     from_programs = 0
-    for block in blocks:
+    for block in page.locator("article .highlight:is(.language-python, .language-rust)").all():
         block.scroll_into_view_if_needed()
         block.locator("button[data-md-type=copy]").click()
         copied = page.evaluate("navigator.clipboard.readText()")
@@ -305,8 +342,10 @@ def test_copy_button_copies_exactly_the_code(reader, language, path):
 
 def pairs(page: Page) -> list[dict[str, bool]]:
     """For each pair of the page, whether each side can be seen, by its label."""
-    return page.evaluate(
-        """() => [...document.querySelectorAll(".pair .tabbed-set")].map(set => {
+    unfold(page)
+    page.wait_for_timeout(50)
+    return page.locator(".pair .tabbed-set").evaluate_all(
+        """sets => sets.map(set => {
             const blocks = set.querySelectorAll(":scope > .tabbed-content > .tabbed-block")
             const names = [...set.querySelectorAll(":scope > .tabbed-labels > label")].map(label => label.innerText)
             return Object.fromEntries(names.map((name, i) => [name.trim(), blocks[i].checkVisibility()]))
@@ -322,27 +361,23 @@ def assert_chosen(page: Page, label: str) -> None:
 
 
 @every_paired_page
-@every_language
-def test_tabs_on_a_phone_are_linked_and_remembered(reader, language, path):
-    other = {"zh": "en", "en": "zh"}[language]
-    visit = reader("phone")
-    page = visit.open(language, path)
+def test_tabs_on_a_phone_are_linked_and_remembered(reader, path):
+    page = reader.begin("phone").open("zh", path)
     assert_chosen(page, LABELS["pytorch"])
     page.locator(".pair .tabbed-labels label", has_text=LABELS["burn"]).first.click()
     assert_chosen(page, LABELS["burn"])
     page.reload()
     assert_chosen(page, LABELS["burn"])
-    switch_language(page, other)
-    visit.at(other, path)
+    switch_language(page, "en")
+    reader.at("en", path)
     assert_chosen(page, LABELS["burn"])
     page.locator(".pair .tabbed-labels label", has_text=LABELS["pytorch"]).last.click()
     assert_chosen(page, LABELS["pytorch"])
 
 
-@every_paired_page
-@every_language
-def test_sides_stand_beside_each_other_on_a_wide_screen(reader, language, path):
-    page = reader("wide").open(language, path)
+@places(PAIRED, screens=["wide"])
+def test_sides_stand_beside_each_other_on_a_wide_screen(opened):
+    page = opened.page
     assert all(all(pair.values()) for pair in pairs(page))
     sets = page.locator(".pair .tabbed-set", has=page.locator(":scope > input + input")).all()
     assert sets
@@ -359,15 +394,13 @@ def test_sides_stand_beside_each_other_on_a_wide_screen(reader, language, path):
             assert name["y"] < block["y"]
 
 
-@every_lesson
-@every_screen
-@every_language
-def test_brain_teasers_lead_to_their_answers_and_back(reader, language, screen, path):
-    page = reader(screen).open(language, path)
-    teasers = page.locator("a.teaser:not([id$=-answer])").all()
-    assert bool(teasers) == ("teaser(" in markdown(language, path))
+@places(calling("teaser"))
+def test_brain_teasers_lead_to_their_answers_and_back(opened):
+    unfold(opened.page)
+    teasers = opened.page.locator("a.teaser:not([id$=-answer])").all()
+    assert teasers
     for teaser in teasers:
-        there_and_back(page, teaser)
+        there_and_back(opened.page, teaser)
 
 
 def there_and_back(page: Page, teaser: Locator) -> None:
@@ -381,16 +414,16 @@ def there_and_back(page: Page, teaser: Locator) -> None:
     assert_in_sight(teaser)
 
 
-@every_page
-@every_language
-def test_marks_of_claims_lead_to_the_receipt(reader, language, path):
-    visit = reader("phone")
-    page = visit.open(language, path)
+@places(calling("claim"), screens=["phone"])
+def test_marks_of_claims_lead_to_the_receipt(opened):
+    page = opened.page
+    unfold(page)
     marks = page.locator("article a.claim").all()
-    assert bool(marks) == ("claim(" in markdown(language, path))
+    assert marks
+    marks[0].click(trial=True)
     for mark in marks:
         title, (elsewhere, claim) = mark.get_attribute("title"), mark.get_attribute("href").split("#")
-        mark.click()
+        mark.dispatch_event("click")
         page.wait_for_url(re.compile(rf"#{claim}$"))
         line = page.locator(f"#receipt ~ ul > li:has(> [id='{claim}'])")
         assert_in_sight(line)
@@ -456,27 +489,25 @@ def words_of_prose(path: str) -> Iterator[str]:
 @every_lesson
 @every_language
 def test_search_finds_the_lesson_in_the_language_of_the_page(reader, language, path):
-    visit = reader("wide")
-    page = visit.open(language, "")
+    page = reader.begin("wide").open(language, "")
     title = headings(language)[path][0]
     words = [*words_of_headings(language, path), *symbols(path), f"burn {title}"]
     own, missed = FOLDERS[language] + path, []
     assert len(words) > 1
-    for query in [*words, *(words_of_prose(path) if language == "zh" else [])]:
+    for query in dict.fromkeys([*words, *(words_of_prose(path) if language == "zh" else [])]):
         found = search(page, query)
         if own not in (found[:FIRST] if query in words else found):
             missed.append(f"{query}: {found}")
         elif found[0].startswith(FOLDERS["en"]) != (language == "en"):
             missed.append(f"{query}: the other language is first: {found}")
     assert missed == []
-    assert visit.faults == []
+    assert reader.faults == []
 
 
-@every_lesson
 @every_language
-def test_search_result_leads_to_the_heading(reader, language, path):
-    visit = reader("phone")
-    page = visit.open(language, "")
+def test_search_result_leads_to_the_page(reader, language):
+    path = LESSONS[0]
+    page = reader.begin("phone").open(language, "")
     let_theme_settle(page)
     page.locator("label.md-header__button[for=__search]").click()
     expect(page.locator(".md-search__input")).to_be_focused()
@@ -484,7 +515,7 @@ def test_search_result_leads_to_the_heading(reader, language, path):
     first = page.locator(f".md-search-result__item a[href*='{FOLDERS[language]}{path}']").first
     expect(first).to_be_in_viewport()
     first.click()
-    visit.at(language, path)
+    reader.at(language, path)
     expect(page.locator("article h1")).to_be_in_viewport()
     assert page.locator("article mark").count()
 
@@ -494,7 +525,7 @@ def test_search_result_leads_to_the_heading(reader, language, path):
 
 @every_language
 def test_tab_key_reaches_the_link_to_the_content(reader, language):
-    page = reader("wide").open(language, LESSONS[0])
+    page = reader.begin("wide").open(language, LESSONS[0])
     page.keyboard.press("Tab")
     skip = page.locator("a.md-skip")
     expect(skip).to_be_focused()
@@ -506,7 +537,7 @@ def test_tab_key_reaches_the_link_to_the_content(reader, language):
 
 @every_language
 def test_keys_open_and_close_the_search(reader, language):
-    page = reader("wide").open(language, LESSONS[0])
+    page = reader.begin("wide").open(language, LESSONS[0])
     query = page.locator(".md-search__input")
     for key in ("/", "s", "f"):
         let_theme_settle(page)
@@ -521,10 +552,9 @@ def test_keys_open_and_close_the_search(reader, language):
 
 @every_language
 def test_missing_page_says_so_in_both_languages(reader, server, language):
-    visit = reader("phone")
-    page, missing = visit.page, address(server, language, "no/such/page/")
+    page, missing = reader.begin("phone").page, address(server, language, "no/such/page/")
     assert page.goto(missing, wait_until="networkidle").status == HTTPStatus.NOT_FOUND
-    assert [fault for fault in visit.faults if missing not in fault] == []
+    assert [fault for fault in reader.faults if missing not in fault] == []
     for goal in FOLDERS:
         words = page.locator(f"article p[lang={goal}]")
         assert_in_sight(words)
@@ -533,33 +563,27 @@ def test_missing_page_says_so_in_both_languages(reader, server, language):
         for link in words.locator("a").all():
             assert link.evaluate("link => link.href") == address(server, goal, "")
             link.click()
-            visit.at(goal, "")
+            reader.at(goal, "")
             expect(page.locator("html")).to_have_attribute("lang", goal)
             page.goto(missing)
 
 
 @every_paired_page
-@every_screen
 @every_language
-def test_all_can_be_read_without_scripts(scriptless, server, language, screen, path):
-    page = scriptless.begin(screen).page
+def test_all_can_be_read_without_scripts(scriptless, server, language, path):
+    page = scriptless.begin("wide").page
     page.goto(address(server, language, path))
     expect(page.locator("html")).to_have_class("no-js")
-    sets = page.locator(".pair .tabbed-set").all()
-    assert sets
-    for number, one in enumerate(sets):
-        for label, block in zip(
-            one.locator("> .tabbed-labels > label").all(), one.locator(".tabbed-block").all(), strict=True
-        ):
-            expect(label).to_be_visible()
-            if screen == "phone":
-                label.click()
-            assert block.locator("pre").count()
-            assert_readable(block.locator("pre"))
-    assert_readable(page.locator("article pre:not(.pair *)"))
+    unfold(page)
+    assert_readable(page.locator("article pre"))
     for drawing in page.locator(".diagram-light svg").all():
         expect(drawing).to_be_visible()
-        expect(drawing.locator("text").first).to_be_visible()
+        expect(drawing.locator("text", has_text=re.compile(r"\S")).first).to_be_visible()
+    page.set_viewport_size(SCREENS["phone"])
+    for label in LABELS.values():
+        for tab in page.locator(".pair .tabbed-labels > label", has_text=label).all():
+            tab.click()
+        assert [pair for pair in pairs(page) if not pair.get(label, True)] == []
     for teaser in page.locator("a.teaser:not([id$=-answer])").all():
         there_and_back(page, teaser)
 
