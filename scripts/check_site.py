@@ -80,8 +80,8 @@ class Built:
         return [element.get("href") for element in self.tree.cssselect("a[href]")]
 
 
-def check(site: Path) -> list[Problem]:
-    """Every problem of the site in the folder `site`."""
+def check(site: Path, base: str = "/") -> list[Problem]:
+    """Every problem of the site in the folder `site`, which is served below the path `base`."""
     pages = {path.relative_to(site).as_posix(): None for path in sorted(site.rglob("*.html"))}
     raw = [path for path in pages if not (site / path).read_text().lstrip().lower().startswith("<!doctype html")]
     if raw:
@@ -89,11 +89,11 @@ def check(site: Path) -> list[Problem]:
     pages = {path: Built(site, path) for path in pages}
     if not any(page.language == "zh" for page in pages.values()) or "index.html" not in pages:
         return [Problem("site", "there is no page in it", MEND)]
-    problems = [problem for page in pages.values() for problem in check_page(page, pages, site)]
+    problems = [problem for page in pages.values() for problem in check_page(page, pages, site, base)]
     return problems + check_styles(site) + check_search(site, pages)
 
 
-def check_page(page: Built, pages: dict[str, Built], site: Path) -> list[Problem]:
+def check_page(page: Built, pages: dict[str, Built], site: Path, base: str) -> list[Problem]:
     found = []
 
     def problem(what: str, mend: str = MEND) -> None:
@@ -141,7 +141,7 @@ def check_page(page: Built, pages: dict[str, Built], site: Path) -> list[Problem
     for what in foreign(page):
         problem(f"it loads from elsewhere: {what}", "serve it from docs/assets")
     for target in page.targets():
-        if what := broken(target, page, pages, site):
+        if what := broken(target, page, pages, site, base):
             problem(f"the link {target!r} goes nowhere: {what}", "mend the link")
     return found
 
@@ -161,7 +161,7 @@ def foreign(page: Built) -> list[str]:
     return [url for url in loaded if elsewhere(url)] + [style[:80] for style in styles if FOREIGN.search(style)]
 
 
-def broken(target: str, page: Built, pages: dict[str, Built], site: Path) -> str:
+def broken(target: str, page: Built, pages: dict[str, Built], site: Path, base: str) -> str:
     """Why a link within the site does not resolve, or an empty string."""
     url = urlparse(target)
     if url.scheme or url.netloc:
@@ -170,8 +170,10 @@ def broken(target: str, page: Built, pages: dict[str, Built], site: Path) -> str
     if not path:
         goal = page.path
     else:
-        base = site if path.startswith("/") else (site / page.path).parent
-        file = (base / path.lstrip("/")).resolve()
+        if path.startswith("/") and not path.startswith(base):
+            return f"the site is served below {base}"
+        start = site if path.startswith("/") else (site / page.path).parent
+        file = (start / path.removeprefix(base).lstrip("/")).resolve()
         if file.is_dir():
             file /= "index.html"
         if not file.is_file():
@@ -195,8 +197,13 @@ def check_styles(site: Path) -> list[Problem]:
 
 def check_search(site: Path, pages: dict[str, Built]) -> list[Problem]:
     """Whether the search index has every page, and Chinese cut into words that the separator splits."""
-    index = json.loads((site / "search" / "search_index.json").read_text())
-    there = {entry["location"].partition("#")[0] for entry in index["docs"]}
+    indexes = {
+        folder: json.loads((site / folder / "search" / "search_index.json").read_text()) for folder in ("", "en/")
+    }
+    there = {
+        folder + entry["location"].partition("#")[0] for folder, index in indexes.items() for entry in index["docs"]
+    }
+    index = indexes[""]
     wanted = {path.removesuffix("index.html") for path in pages if path != "404.html"}
     found = [Problem("site/search", f"the index lacks the page {path!r}", MEND) for path in sorted(wanted - there)]
     if not re.search(index["config"]["separator"], "\u200b"):

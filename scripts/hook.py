@@ -1,6 +1,7 @@
 """The hook of mkdocs: checks before a build, PyTorch's outputs for markdown-exec, checks after it."""
 
 from pathlib import Path
+from urllib.parse import urlparse
 
 import markdown_exec
 from mkdocs import utils
@@ -8,7 +9,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
 from pymdownx.superfences import SuperFencesException
 
-from scripts import bundle, checks, execute
+from scripts import bundle, checks, execute, search
 from scripts.check_site import check as check_site
 from scripts.lessons import lesson, lessons
 from scripts.problems import Stop
@@ -48,7 +49,8 @@ def on_post_build(config, **kwargs):
         site = Path(config.site_dir)
         for found in lessons():
             bundle.write(found, site / "downloads")
-        stopping(lambda: checks.stop_on(check_site(site)))
+        search.split(site)
+        stopping(lambda: checks.stop_on(check_site(site, urlparse(config.site_url).path)))
 
 
 def on_build_error(error, **kwargs):

@@ -14,7 +14,6 @@ from pathlib import Path
 from threading import Thread
 from typing import NamedTuple
 
-import jieba
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Response, Route, expect, sync_playwright
 
@@ -38,7 +37,8 @@ PATIENCE = 5_000  # milliseconds
 FIRST = 3  # results of a search that a reader looks at
 
 HEADING = re.compile(r"^#{1,3} (.+?) \{ #[\w-]+ \}$", re.MULTILINE)
-HAN = re.compile(r"[\u4e00-\u9fff]")
+PROSE = re.compile(r"^(?![#`|!> ]).*$", re.MULTILINE)
+HAN = re.compile(r"[\u4e00-\u9fff]+")
 SYMBOLS = [r"\b[a-z]+(?:_[a-z]+)+\b", r"\b[a-z]+\.[A-Z]\w+", r"\b(?:[A-Z][a-z]+){2,}\b"]
 
 
@@ -457,31 +457,50 @@ def headings(language: str) -> dict[str, list[str]]:
     return {path: [text.replace("`", "") for text in HEADING.findall(markdown(language, path))] for path in PAGES}
 
 
-def word_of_title(language: str, path: str) -> str:
-    """The last word of a page's title: in Chinese, which puts no spaces, one from the middle of a run of characters."""
-    title = headings(language)[path][0]
-    words = jieba.lcut(title) if language == "zh" else re.findall(r"[A-Za-z]+", title)
-    return [word for word in words if len(word) >= {"zh": 2, "en": 4}[language]][-1]
+def words_of_headings(language: str, path: str) -> Iterator[str]:
+    """A word from within each heading, in Chinese from its middle, that no other page's headings have."""
+    others = " ".join(text for page, texts in headings(language).items() if page != path for text in texts).lower()
+    for heading in headings(language)[path]:
+        if language == "zh":
+            word = max(HAN.findall(heading), key=len, default="")
+            word = word[len(word) // 2 :]
+        else:
+            word = max(re.findall(r"[A-Za-z]+", heading), key=len, default="")
+        if len(word) >= {"zh": 2, "en": 5}[language] and word.lower() not in others:
+            yield word
 
 
 def symbols(path: str) -> Iterator[str]:
-    """The longest names in the programs of a lesson that no other lesson's programs have, one of each form."""
+    """The longest names in the programs of a lesson that no other lesson's programs have, three of each form."""
     code = {one.name: "\n".join(text for side in SIDES for text in one.sections(side).values()) for one in lessons()}
     own = code.pop(Path(path).name)
     for form in SYMBOLS:
         names = {name for name in re.findall(form, own) if not any(name in text for text in code.values())}
-        yield from sorted(names, key=lambda name: (-len(name), name))[:1]
+        yield from sorted(names, key=lambda name: (-len(name), name))[:3]
+
+
+def words_of_prose(path: str) -> Iterator[str]:
+    """Four characters from the middle of Chinese sentences, wherever they cut words."""
+    lines = PROSE.findall(markdown("zh", path))
+    runs = [max(HAN.findall(line), key=len, default="") for line in lines]
+    yield from [run[3:7] for run in runs if len(run) >= 10][:5]
 
 
 @every_lesson
 @every_language
-def test_search_finds_the_lesson(reader, language, path):
-    """By a word from its title among the first results, by a name from its programs anywhere among them."""
+def test_search_finds_the_lesson_in_the_language_of_the_page(reader, language, path):
     page = reader.begin("wide").open(language, "")
-    own = FOLDERS[language] + path
-    assert own in search(page, word_of_title(language, path))[:FIRST]
-    missed = {name: found for name in symbols(path) if own not in (found := search(page, name))}
-    assert missed == {}
+    title = headings(language)[path][0]
+    words = [*words_of_headings(language, path), *symbols(path), f"burn {title}"]
+    own, missed = FOLDERS[language] + path, []
+    assert len(words) > 1
+    for query in dict.fromkeys([*words, *(words_of_prose(path) if language == "zh" else [])]):
+        found = search(page, query)
+        if own not in (found[:FIRST] if query in words else found):
+            missed.append(f"{query}: {found}")
+        elif found[0].startswith(FOLDERS["en"]) != (language == "en"):
+            missed.append(f"{query}: the other language is first: {found}")
+    assert missed == []
     assert reader.faults == []
 
 
