@@ -261,7 +261,7 @@ fn learner_losses() -> Vec<f32> {
 fn hand_written() {
     section("start");
     let checkpoints = Path::new("checkpoints");
-    fs::create_dir(checkpoints).unwrap();
+    fs::create_dir_all(checkpoints).unwrap();
     // --8<-- [start:start]
     let device = Device::flex().autodiff();
     let (train, valid) = loaders(&device);
@@ -376,7 +376,7 @@ fn shuffled(device: &Device) {
 /// and logs.
 fn cost(device: &Device) {
     let checkpoints = Path::new("checkpoints");
-    fs::create_dir(checkpoints).unwrap();
+    fs::create_dir_all(checkpoints).unwrap();
     let by_hand = |checkpoints| {
         let (train, valid) = loaders(device);
         fit(build(device), &train, &valid, checkpoints)

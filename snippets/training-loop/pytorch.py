@@ -130,7 +130,7 @@ def fit(model, train, valid, checkpoints=None):
 def hand_written():
     section("start")
     checkpoints = Path("checkpoints")
-    checkpoints.mkdir()
+    checkpoints.mkdir(exist_ok=True)
     # --8<-- [start:start]
     model = build()
     losses, scores = fit(model, train, valid, checkpoints)
@@ -192,7 +192,7 @@ def shuffled():
 
 def cost():
     checkpoints = Path("checkpoints")
-    checkpoints.mkdir()
+    checkpoints.mkdir(exist_ok=True)
     fit(build(), train, valid)
     timing("by-hand", 5, lambda: fit(build(), train, valid))
     timing("by-hand.saving", 5, lambda: fit(build(), train, valid, checkpoints))
