@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import jinja2
-import yaml
 
 from scripts import capture, check_pages, diagrams, execute, notebook, say
 from scripts.claims import check as check_claims
@@ -28,7 +27,7 @@ def everything() -> None:
         for problem in [*check_sections(lesson), *notebook.check(lesson), *capture.check_fresh(lesson)]
     )
     stop_on(check_strays())
-    stop_on(check_pages.check(ROOT, nav_pages()))
+    stop_on(check_pages.check(ROOT, check_pages.nav(ROOT)))
     stop_on(diagrams.check(DOCS, DOCS / "assets" / "diagrams"))
     execute.execute_all()
     stop_on(problem for lesson in found for problem in check_claims(say.evaluated(lesson.name)))
@@ -40,24 +39,6 @@ def stop_on(problems) -> None:
     problems = list(problems)
     if problems:
         raise Stop(*problems)
-
-
-def nav_pages() -> list[str]:
-    """The pages that mkdocs.yml names under `nav`, in order."""
-
-    class Loader(yaml.SafeLoader):
-        """Reads mkdocs.yml without importing what its tags name."""
-
-    Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
-    Loader.add_constructor("!ENV", lambda *_: None)
-
-    def flatten(entry) -> list[str]:
-        if isinstance(entry, str):
-            return [entry]
-        parts = entry.values() if isinstance(entry, dict) else entry
-        return [page for part in parts for page in flatten(part)]
-
-    return flatten(yaml.load((ROOT / "mkdocs.yml").read_text(), Loader)["nav"])
 
 
 def check_sections(lesson: Lesson) -> list[Problem]:

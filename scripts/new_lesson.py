@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scripts.checks import nav_pages
+from scripts.check_pages import nav
 from scripts.lessons import ROOT
 from scripts.problems import Problem, Stop
 
@@ -31,11 +31,11 @@ def new_lesson(name: str, part: str) -> list[Path]:
     there = [path for path in targets.values() if path.exists()]
     if there:
         raise Stop(Problem(there[0].relative_to(ROOT).as_posix(), "it exists already", "choose another NAME"))
-    nav = with_entry((ROOT / "mkdocs.yml").read_text(), name, part)
+    entered = with_entry((ROOT / "mkdocs.yml").read_text(), name, part)
     for source, target in targets.items():
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(source.read_text().replace("@NAME@", name))
-    (ROOT / "mkdocs.yml").write_text(nav)
+    (ROOT / "mkdocs.yml").write_text(entered)
     return list(targets.values())
 
 
@@ -67,7 +67,7 @@ def main() -> None:
         print(path.relative_to(ROOT))
     if shutil.which("cargo"):
         subprocess.run(["cargo", "update", "--quiet", "--workspace", "--offline"], cwd=ROOT, check=True)
-    print(f"mkdocs.yml: {sys.argv[2]}/{sys.argv[1]}.md ({len(nav_pages())} pages)")
+    print(f"mkdocs.yml: {sys.argv[2]}/{sys.argv[1]}.md ({len(nav(ROOT))} pages)")
     print("Next: make capture diagrams && make serve")
 
 
