@@ -16,17 +16,7 @@ from scripts.claims import (
     table,
 )
 
-ALIKE = (
-    "relu",
-    "leaky",
-    "abs",
-    "prod",
-    "max_dim",
-    "sort",
-    "pool",
-    "sqrt",
-    "root",
-)
+ALIKE = ("relu", "abs", "prod", "max_dim", "sort", "pool", "sqrt", "root")
 SHARED_OUT = ("max", "min", "amax", "pair", "minpair")
 AT_BOUND = ("clamp", "clampmin", "hardtanh", "relu6", "leaky")
 
@@ -122,17 +112,6 @@ apart = Agreement(
 
 def largest(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.abs(a.astype(np.float64) - b).max())
-
-
-@claim(
-    en="PyTorch and burn print the same {right} lines, letter for letter",
-    zh="PyTorch 和 burn 打印的 {right} 行一字不差",
-)
-def printed_alike(torch: Side, burn: Side) -> Verdict:
-    ours, theirs = (
-        s.result.output["styles"].splitlines() for s in (torch, burn)
-    )
-    return equal(sum(a == b for a, b in zip(ours, theirs)), len(theirs))
 
 
 @claim(
