@@ -1,4 +1,4 @@
-"""One backward pass and what comes of it: where gradients live, who adds them up, what may be asked twice, what a tie gets."""
+"""One backward pass: where gradients live, who adds them up, what a tie gets."""
 
 import math
 import sys
