@@ -14,7 +14,7 @@ from scripts.problems import Problem, Stop
 
 DOCS = ROOT / "docs"
 PINNED = "torch.set_num_threads(1)"  # torch's numbers change with its threads
-FRONT_MATTER = {"title", "description", "lesson", "draft"}
+FRONT_MATTER = {"title", "description", "lesson", "needs", "draft"}
 
 
 def everything() -> None:
