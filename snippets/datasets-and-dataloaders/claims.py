@@ -225,8 +225,8 @@ def mixed(side: Side, what: str) -> list[int]:
 
 
 @claim(
-    en="Pairs of items that met in PyTorch, without and with workers: {left}; there are {right[0]}",
-    zh="PyTorch 里碰过面的样本对，没有 worker 和有 worker 时：{left}；一共有 {right[0]} 对",
+    en="Pairs of items that met in PyTorch, without and with workers: {left}; all pairs: {right}",
+    zh="PyTorch 里碰过面的样本对，没有 worker 和有 worker 时：{left}；全部的对数：{right}",
 )
 def torch_mixes(torch: Side, burn: Side) -> Verdict:
     return equal(mixed(torch, "met"), [comb(8, 2)] * 2)
@@ -250,8 +250,8 @@ def short_batch(torch: Side, burn: Side) -> Verdict:
 
 
 @claim(
-    en="With a new loader for each epoch: {left[0]} pairs met, {left[1]} items in the short batch, as in PyTorch",
-    zh="每个 epoch 新建加载器：{left[0]} 对碰过面，{left[1]} 个进过不满的批，和 PyTorch 一样",
+    en="With a new loader for each epoch as in PyTorch: pairs that met, and items in the short batch, {left}",
+    zh="每个 epoch 新建加载器，碰过面的对数、进过不满那一批的样本数都和 PyTorch 一样：{left}",
 )
 def new_loaders_mix(torch: Side, burn: Side) -> Verdict:
     wanted = [mixed(torch, what)[1] for what in ("met", "last")]
@@ -259,8 +259,8 @@ def new_loaders_mix(torch: Side, burn: Side) -> Verdict:
 
 
 @claim(
-    en="With items dealt out by a SamplerDataset: {left[0]} pairs met, {left[1]} items in the short batch, as in PyTorch",
-    zh="由 SamplerDataset 发样本：{left[0]} 对碰过面，{left[1]} 个进过不满的批，和 PyTorch 一样",
+    en="With items dealt out by a SamplerDataset as in PyTorch: pairs that met, and items in the short batch, {left}",
+    zh="由 SamplerDataset 发样本，碰过面的对数、进过不满那一批的样本数都和 PyTorch 一样：{left}",
 )
 def dealing_mixes(torch: Side, burn: Side) -> Verdict:
     wanted = [mixed(torch, what)[1] for what in ("met", "last")]
@@ -276,8 +276,8 @@ def dealt_once(torch: Side, burn: Side) -> Verdict:
 
 
 @claim(
-    en="PyTorch goes on after an error: batches and errors {left[0]} without workers, {left[1]} with two",
-    zh="出错之后 PyTorch 接着往下读，批数和错误数：没有 worker 时 {left[0]}，有两个时 {left[1]}",
+    en="PyTorch goes on after an error; batches and errors without workers, and with two: {left}",
+    zh="出错之后 PyTorch 接着往下读；没有 worker 时、有两个时的批数和错误数：{left}",
 )
 def torch_goes_on(torch: Side, burn: Side) -> Verdict:
     return equal([torch[f"errors.{n}"].tolist() for n in (0, 2)], [[2, 1]] * 2)
