@@ -454,7 +454,7 @@ class Page:
     def origin(self, side: str) -> str:
         """Above a piece of code: the program that it comes from, to open, and the link to how to run it."""
         lesson = self.evaluated.lesson
-        file = f'<a href="{"../" * self.depth}downloads/{lesson.name}/{SIDES[side]}">{lesson.where(side)}</a>'
+        file = f'<a href="{"../" * self.depth}downloads/{lesson.name}/{SIDES[side]}">{lesson.name}/{SIDES[side]}</a>'
         again = f'<a href="{self.receipt_page()}#repeat">{self.word("repeat")}</a>'
         return f'<span class="origin">{file} {again}</span>'
 

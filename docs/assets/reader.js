@@ -40,7 +40,9 @@ document.addEventListener("toggle", ({ target }) => {
 
 function lines(code) {
   const found = [document.createDocumentFragment()]
-  for (const node of [...code.childNodes]) {
+  const nodes = [...code.childNodes]
+  code.replaceChildren()
+  for (const node of nodes) {
     if (node.nodeType !== Node.TEXT_NODE) {
       found.at(-1).append(node)
       continue
