@@ -365,30 +365,40 @@ def settings(
 
 
 @table(
-    en="optimizer | the same on both sides | PyTorch, where it differs | burn, where it differs | on one side only",
-    zh="优化器 | 两边相同 | 不同处：PyTorch | 不同处：burn | 只有一边有",
+    en="optimizer | setting | PyTorch | burn",
+    zh="优化器 | 设置 | PyTorch | burn",
 )
-def default_settings(torch: Side, burn: Side) -> list[list[str]]:
+def differing_settings(torch: Side, burn: Side) -> list[list[str]]:
+    return [
+        [name, other, x, y]
+        for name, (_, theirs, ours, _) in settings(torch, burn).items()
+        for x, (other, y) in zip(theirs.values(), ours.items())
+    ]
+
+
+@table(
+    en="optimizer | the same on both sides | on one side only",
+    zh="优化器 | 两边相同 | 只有一边有",
+)
+def equal_settings(torch: Side, burn: Side) -> list[list[str]]:
     def cell(found: dict[str, str]) -> str:
-        return ", ".join(f"{key} {value}" for key, value in found.items())
+        return "<br>".join(f"{key} {value}" for key, value in found.items())
 
     rows = []
-    for name, (same, theirs, ours, alone) in settings(torch, burn).items():
-        hidden = EVERYWHERE | {
-            key for key in alone if name.startswith("SGD") and key in same
-        }
+    for name, (same, theirs, _, alone) in settings(torch, burn).items():
+        hidden = set(EVERYWHERE)
         if name == "SGD":  # the next row has them
             hidden |= {"dampening", "nesterov"}
         if name == "SGD + momentum":  # the row before has it
             hidden |= {"weight_decay"}
-        left = {k: v for k, v in alone.items() if k not in hidden}
         short = {}
         for key, value in same.items():  # betas.0 and betas.1 become betas
             stem = key.partition(".")[0]
             if any(other.startswith(f"{stem}.") for other in theirs):
                 stem = key
             short[stem] = f"{short[stem]} {value}" if stem in short else value
-        rows.append([name, cell(short), cell(theirs), cell(ours), cell(left)])
+        left = {k: v for k, v in alone.items() if k not in hidden}
+        rows.append([name, cell(short), cell(left)])
     return rows
 
 
