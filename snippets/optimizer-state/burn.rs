@@ -89,7 +89,7 @@ fn kept<O: Optimizer>(name: &str, optimizer: O, device: &Device) {
 
     println!("{name}");
     for (name, data) in &kept.tensors {
-        println!("  {name} {:?}", data.shape());
+        println!("  {name} {:?}", data.shape().to_vec());
     }
     for (name, value) in &kept.scalars {
         println!("  {name} = {value:?}");
