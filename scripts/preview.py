@@ -14,11 +14,13 @@ from pathlib import Path
 import jinja2
 from mkdocs.commands.build import _build_page, _populate_page
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import BuildError
 from mkdocs.structure.files import Files
 from mkdocs.structure.nav import Navigation
 
 from scripts import checks, shelf
 from scripts.lessons import ROOT
+from scripts.problems import Stop
 
 log = logging.getLogger("mkdocs.hooks.preview")
 DOCS = ROOT / "docs"
@@ -83,11 +85,13 @@ class Preview:
                 checks.pages(alone)
                 for source in alone:
                     render(source)
+                log.info("rendered %s", ", ".join(alone))
             else:
                 self.whole()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 a server outlives whatever was written
-            log.error("%s", error)
-            self.show(str(error), alone)
+        except (Exception, SystemExit) as error:
+            expected = isinstance(error, (Stop, BuildError, SystemExit))
+            log.error("%s", error, exc_info=not expected)
+            self.show(str(error) if expected else f"{type(error).__name__}: {error}", alone)
 
     def alone(self, changed: set[Path]) -> list[str]:
         """The pages to render, if that is enough: nothing else changed, and nothing of them that other pages show."""
@@ -126,7 +130,7 @@ def render(source: str) -> None:
     i18n = last.config.plugins["i18n"]
     i18n.current_language = language
     i18n.reconfigure_mkdocs_config(last.config)
-    last.config.plugins["search"].config.enabled = False
+    last.config.plugins["material/search"].config.enabled = False
     page = last.files.get_file_from_path(source).page
     _populate_page(page, last.config, last.files)
     _build_page(page, last.config, last.files.documentation_pages(), last.nav, last.env)
