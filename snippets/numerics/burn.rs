@@ -8,7 +8,7 @@ use burn::nn::RmsNormConfig;
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::prelude::*;
 use burn::tensor::activation::{gelu, gelu_approximate, softmax};
-use burn::tensor::{DType, IntDType, Tolerance};
+use burn::tensor::{DType, Tolerance};
 use lesson::{note, record, section};
 
 #[derive(Module, Debug)]
@@ -128,39 +128,35 @@ fn in_lanes(numbers: &[f32], lanes: usize) -> f32 {
 fn replica(device: &Device) {
     section("replica");
     // --8<-- [start:replica]
-    let x = numbers(65536);
+    let tenths = vec![0.1; 1 << 18];
     let widths = [1, 4, 8, 16];
-    let sums = widths.map(|lanes| in_lanes(&x, lanes));
+    let sums = widths.map(|lanes| in_lanes(&tenths, lanes));
     for (lanes, sum) in widths.iter().zip(sums) {
         println!("8 vectors of {lanes:>2}  {sum:.4}");
     }
-    let sum = Tensor::<1>::from_data(x.as_slice(), device).sum();
-    println!("burn's sum()     {:.4}", sum.clone().into_scalar::<f32>());
+    let x = Tensor::<1>::from_data(tenths.as_slice(), device);
+    let sum = x.sum().into_scalar::<f32>();
+    println!("burn's sum()     {sum:.4}");
     // --8<-- [end:replica]
     note("replica.sums", sums.as_slice());
-    note("replica.sum", sum.into_data());
+    note("replica.sum", [sum]);
+    note("replica.loop", [tenths.iter().fold(0.0, |total, x| total + x)]);
 }
 
+// --8<-- [start:growth]
 fn growth(device: &Device) {
-    for power in [10, 14, 18, 21] {
-        let x = numbers(1 << power);
-        let exact: f64 = x.iter().map(|&x| f64::from(x)).sum();
-        let loop_sum = x.iter().fold(0.0, |total, x| total + x);
-        let wide = Tensor::<1>::from_data(
-            TensorData::new(
-                x.iter().map(|&x| f64::from(x)).collect(),
-                [x.len()],
-            ),
-            (device, DType::F64),
-        );
-        let x = Tensor::<1>::from_data(x.as_slice(), device);
+    for power in (10..23).step_by(2) {
+        let tenths = Tensor::<1>::full([1 << power], 0.1, device);
+        let exact = f64::from(0.1_f32) * f64::from(1 << power);
+        let relative = |sum: f32| (f64::from(sum) - exact) / exact;
+        let one_by_one = (0..1 << power).fold(0.0, |total, _| total + 0.1);
+        let sum = tenths.sum().into_scalar::<f32>();
+        note(&format!("growth.{power}.loop"), [relative(one_by_one)]);
+        note(&format!("growth.{power}.sum"), [relative(sum)]);
         record(&format!("growth.{power}.exact"), [exact]);
-        note(&format!("growth.{power}.loop"), [loop_sum]);
-        note(&format!("growth.{power}.sum"), x.clone().sum().into_data());
-        note(&format!("growth.{power}.mean"), x.mean().into_data());
-        record(&format!("growth.{power}.sum-f64"), wide.sum().into_data());
     }
 }
+// --8<-- [end:growth]
 
 fn product(device: &Device) {
     section("product");
@@ -194,11 +190,11 @@ fn dtypes(device: &Device) {
     println!("with the dtype given    {:?}", kept.dtype());
     // --8<-- [part:scalars]
     let i = Tensor::<1, Int>::from_data([1, 2, 3], device);
+    println!("integers are {:?}", i.dtype());
     println!("[1, 2, 3] * 0.5 = {}", (i.clone() * 0.5).to_data());
     println!("[1, 2, 3] + 1.5 = {}", (i.clone() + 1.5).to_data());
     // --8<-- [part:wrap]
     let i32s = Tensor::<1, Int>::from_data([i32::MAX, 1], device);
-    let i32s = i32s.cast(IntDType::I32);
     let sum = i32s.sum();
     println!("sum of i32: {} ({:?})", sum.to_data(), sum.dtype());
     // --8<-- [end:dtypes]
@@ -308,9 +304,12 @@ fn defaults(device: &Device) {
     // --8<-- [part:assert]
     let default = Tolerance::<f32>::default();
     right.to_data().assert_approx_eq(&off.to_data(), default);
-    println!("0.4 % off: approximately equal");
+    println!("assert_approx_eq: passed");
+    // --8<-- [part:strict]
+    let as_pytorch = Tolerance::<f32>::rel_abs(1.3e-6, 1e-5);
+    println!("PyTorch's numbers: {}", as_pytorch.approx_eq(1.0, 1.004));
     // --8<-- [end:defaults]
-    note("defaults.off", (off / right - 1.0).max().into_data());
+    record("defaults.off", (off / right - 1.0).max().into_data());
 }
 
 // --8<-- [start:cases]
@@ -371,40 +370,31 @@ fn fingerprint<const D: usize>(tensor: Tensor<D>) -> [i64; 1] {
     [bits.into_iter().fold(0, mix)]
 }
 
-// --8<-- [start:threads]
+// --8<-- [start:kernels]
+fn kernels(n: &str, device: &Device) {
+    let a = tensor([256, 256], device) - 0.5;
+    let product = a.clone().matmul(a.clone().transpose());
+    note(&format!("{n}.matmul"), fingerprint(product));
+    note(&format!("{n}.softmax"), fingerprint(softmax(a, 1)));
+    let x = tensor([1 << 20], device);
+    note(&format!("{n}.sum"), fingerprint(x.sum()));
+    // 8 million numbers, added up until another result appears
+    let x = tensor([1 << 23], device);
+    let sum = || x.clone().sum().into_scalar::<f32>();
+    let first = sum();
+    let varies = (0..500).any(|_| sum() != first);
+    note(&format!("{n}.varies"), [varies]);
+}
+
 /// Rayon reads its variable once per process, so each count gets its own.
 fn threads() {
-    for n in ["1", "2"] {
+    for n in ["1", "4"] {
         let mut program = Command::new(env::current_exe().unwrap());
         program.arg("kernels").env("RAYON_NUM_THREADS", n);
         assert!(program.status().unwrap().success());
     }
 }
-
-fn kernels(n: &str, device: &Device) {
-    let sum = |n: usize| {
-        let x = tensor([n], device) - 0.5;
-        move || x.clone().sum().into_scalar::<f32>()
-    };
-    let (small, large) = (sum(1 << 20), sum(1 << 23));
-    note(&format!("{n}.small"), [small()]);
-    // added up until another result appears, at most 1000 times
-    let first = large();
-    for p in [22, 23, 24] {
-        for off in [0.0, 0.5, 0.25] {
-            let x = tensor([1 << p], device) - off;
-            let set = (0..500).map(|_| x.clone().sum().into_scalar::<f32>().to_bits()).collect::<std::collections::BTreeSet<_>>();
-            eprintln!("{n} {p} {off} {set:?}");
-        }
-    }
-    let other = (0..1000).map(|_| large()).find(|&x| x != first);
-    note(&format!("{n}.large-varies"), [other.is_some()]);
-    let a = tensor([256, 256], device) - 0.5;
-    let product = a.clone().matmul(a.clone().transpose());
-    note(&format!("{n}.matmul"), fingerprint(product));
-    note(&format!("{n}.softmax"), fingerprint(softmax(a, 1)));
-}
-// --8<-- [end:threads]
+// --8<-- [end:kernels]
 
 fn main() {
     let device = Device::flex();

@@ -4,6 +4,7 @@ import math
 import os
 import sys
 
+# --8<-- [start:environment]
 # Both are read once, when torch begins to compute.
 SETTINGS = {
     "default-kernels": ("ATEN_CPU_CAPABILITY", "default"),
@@ -12,7 +13,9 @@ SETTINGS = {
 if sys.argv[1:] and sys.argv[1] in SETTINGS:
     name, value = SETTINGS[sys.argv[1]]
     os.environ[name] = value
+# --8<-- [end:environment]
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -48,7 +51,7 @@ def gaps():
     # --8<-- [part:loop]
     places = torch.tensor([0.001, 1.0, 1000.0, 1e6, 16777216.0])
     for x in places:
-        print(f"{x.item():>10.7g}  one ulp = {gap(x).item():.3e}")
+        print(f"{x.item():>10.8g}  one ulp = {gap(x).item():.3e}")
     # --8<-- [part:lost]
     big = torch.tensor(16777216.0)  # 2 to the power 24
     print(f"{big.item():.0f} + 1 = {(big + 1).item():.0f}")
@@ -109,14 +112,17 @@ def order():
     record("order.exact", torch.tensor([exact], dtype=torch.float64))
 
 
+# --8<-- [start:growth]
 def growth():
-    for power in (10, 14, 18, 21):
-        x = numbers(1 << power)
-        exact = torch.tensor([math.fsum(x.tolist())], dtype=torch.float64)
+    for power in range(10, 23, 2):
+        tenths = torch.full((2**power,), 0.1)
+        exact = tenths[0].double() * 2**power
+        error = (tenths.sum() - exact) / exact
+        note(f"growth.{power}.sum", error)
         record(f"growth.{power}.exact", exact)
-        note(f"growth.{power}.sum", x.sum())
-        note(f"growth.{power}.mean", x.mean())
-        record(f"growth.{power}.sum-f64", x.double().sum())
+
+
+# --8<-- [end:growth]
 
 
 def product():
@@ -137,6 +143,7 @@ def product():
     # --8<-- [end:product]
     record("product.f32", c)
     record("product.f64", exact)
+    note("product.size", size.max())
     note("product.worst", torch.tensor([worst], dtype=torch.float64))
 
 
@@ -144,12 +151,14 @@ def dtypes():
     section("dtypes")
     # --8<-- [start:dtypes]
     # --8<-- [part:made]
+    host = np.array([0.1, 0.2])
+    kept = torch.tensor(host)
+    print("an array of float64 becomes", kept.dtype)
     x = torch.tensor([0.1, 0.2])
-    print("a list of Python floats becomes", x.dtype)
-    kept = torch.tensor([0.1, 0.2], dtype=torch.float64)
-    print("with the dtype given          ", kept.dtype)
+    print("a list of floats becomes   ", x.dtype)
     # --8<-- [part:scalars]
     i = torch.tensor([1, 2, 3])
+    print("integers are", i.dtype)
     print("[1, 2, 3] * 0.5 =", (i * 0.5).tolist())
     print("[1, 2, 3] + 1.5 =", (i + 1.5).tolist())
     # --8<-- [part:wrap]
@@ -159,7 +168,7 @@ def dtypes():
     print(f"sum of int32: {total.item()} ({total.dtype})")
     # --8<-- [end:dtypes]
     record("dtypes.kept", kept)
-    note("dtypes.numpy-kept", torch.from_numpy(kept.numpy()).dtype.itemsize)
+    note("dtypes.lost", (kept - x.double()).abs().max())
     note("dtypes.times", i * 0.5)
     note("dtypes.plus", i + 1.5)
     note("dtypes.sum", total)
@@ -259,9 +268,11 @@ def defaults():
     try:
         torch.testing.assert_close(off, right)
     except AssertionError as error:
-        print("0.4 % off:", *str(error).splitlines()[:1])
+        print("assert_close:", str(error).splitlines()[0])
+    # --8<-- [part:strict]
+    print("allclose:", torch.allclose(off, right))
     # --8<-- [end:defaults]
-        note("defaults.off", (off / right - 1).max())
+    record("defaults.off", (off / right - 1).max())
 
 
 # --8<-- [start:cases]
@@ -300,6 +311,7 @@ def mismatches():
         for case, y in cases(x_, w_).items():
             record(f"{case}.{setting}", y)
     # --8<-- [end:settings]
+    note("rounding.size", (x.abs() @ w.abs().T).max())
     record("formula.mended", cases(x, w)["formula"])
     record("default.mended", cases(x, w)["default"])
 
