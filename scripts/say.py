@@ -311,9 +311,12 @@ class Page:
                     ]
                 )
         heads = ("lesson", "comparison", "numbers", "worst", "ulp", "tolerance", "verdict", "torch / burn")
-        table = markdown_table([self.word(head) for head in heads], rows)
-        labels = " ".join(f'data-{key}="{self.word(key)}"' for key in ("filter", "shown"))
-        return self.block(f'<div class="sortable" {labels} markdown="1">\n\n{table}\n\n</div>', table)
+        named = [self.word(head) for head in heads]
+        box = f'<input type="search" class="md-input" placeholder="{self.word("filter")}" aria-label="{self.word("filter")}">'
+        bar = f'<span class="filter">{box} <span role="status"></span></span>'
+        table = markdown_table([f'<button type="button">{head}</button>' for head in named], rows)
+        block = f'<div class="sortable" markdown="1">\n\n{bar}\n\n{table}\n\n</div>'
+        return self.block(block, markdown_table(named, rows))
 
     def all_teasers(self) -> str:
         """Every brain-teaser's question, below its lesson, with a link to it."""
@@ -452,11 +455,12 @@ class Page:
         return "\n\n".join(shown), "\n\n".join(plain)
 
     def origin(self, side: str) -> str:
-        """Above a piece of code: the program that it comes from, to open, and the link to how to run it."""
+        """Above a piece of code: the program that it comes from, to open, the link to how to run it, and a copy button."""
         lesson = self.evaluated.lesson
         file = f'<a href="{"../" * self.depth}downloads/{lesson.name}/{SIDES[side]}">{lesson.name}/{SIDES[side]}</a>'
         again = f'<a href="{self.receipt_page()}#repeat">{self.word("repeat")}</a>'
-        return f'<span class="origin">{file} {again}</span>'
+        copy = f'<button type="button" class="copy" data-done="{self.word("copied")}">{self.word("copy")}</button>'
+        return f'<span class="origin">{file} {again} {copy}</span>'
 
     def text(self, text: str, title: str = "") -> str:
         """A block with what a program or a comparison printed."""

@@ -115,19 +115,16 @@ def test_copy_button_copies_exactly_the_code(opened):
     """In one language: `scripts.check_site` compares the code of both."""
     page = opened.page
     unfold(page)
-    from_programs = 0
-    for block in page.locator("article .highlight:is(.language-python, .language-rust)").all():
-        block.scroll_into_view_if_needed()
-        block.locator("button[data-md-type=copy]").click()
+    buttons = page.locator("article button.copy").all()
+    assert len(buttons) >= len(SIDES)
+    for button in buttons:
+        button.click()
         copied = page.evaluate("navigator.clipboard.readText()")
-        assert copied == block.locator("code").text_content().rstrip("\n")
-        origin = block.locator("xpath=preceding-sibling::*[1]").locator(".origin a").first
-        if origin.count():
-            name, program = origin.inner_text().split("/")
-            side = {file: side for side, file in SIDES.items()}[program]
-            assert copied in lesson(name).sections(side).values(), f"no section of {program} is {copied!r}"
-            from_programs += 1
-    assert from_programs >= len(SIDES)
+        name, program = button.locator("xpath=..").locator("a").first.inner_text().split("/")
+        side = {file: side for side, file in SIDES.items()}[program]
+        assert copied in lesson(name).sections(side).values(), f"no section of {program} is {copied!r}"
+    programs = page.locator("article .highlight:is(.language-python, .language-rust)")
+    assert programs.count() == len(buttons) + page.locator("article .notebook .language-python").count()
 
 
 def pairs(page: Page) -> list[dict[str, bool]]:
