@@ -26,6 +26,7 @@ from scripts.words import word
 FENCES = {"pytorch": "python", "burn": "rust"}
 NOT_ALONE = re.compile(r"[ \n]+(?=<a class=\"claim\")")  # a claim's mark stays with the word before it
 TOKEN = re.compile(r"^([ \t]*)\ue000(\d+)\ue001[ \t]*$", re.MULTILINE)
+MANY = 1_000_000  # ulp, from where on only their order says something
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -297,14 +298,14 @@ class Page:
             found = evaluated(shelf.stem(source))
             burn = capture.provenance(found.lesson)["burn"]
             for name, (stated, comparison) in found.agreements.items():
-                ulp = max((line.ulp for line in comparison.lines if line.ulp is not None), default=None)
+                ulp = comparison.worst.ulp
                 rows.append(
                     [
                         f"[{shelf.title(source)}]({self.towards(source)}#receipt)",
                         f"`{name}`",
                         str(sum(line.count for line in comparison.lines)),
                         self.sci(comparison.worst.difference, 3),
-                        "" if ulp is None else str(ulp),
+                        "" if ulp is None else str(ulp) if ulp < MANY else self.sci(ulp),
                         self.sci(stated.within, 1),
                         self.verdict(stated, comparison),
                         f"{machine.torch()} / {burn}",

@@ -129,7 +129,10 @@ for (const teaser of all("a.teaser:not([data-right])")) {
   verdict.setAttribute("aria-live", "polite")
   teaser.closest("p").after(verdict)
 
-  const explanation = name => document.querySelector(`li > a.option[data-option="${name}"], li > p > a.option[data-option="${name}"]`)
+  const explanation = name => {
+    const mentions = all(`a.option[data-option="${name}"]`)
+    return (mentions.find(mention => mention.closest("li")) ?? mentions[0]).closest("li, p")
+  }
   const reveal = chosen => {
     for (const option of options) {
       const button = option.closest("li").querySelector("button")
@@ -139,7 +142,7 @@ for (const teaser of all("a.teaser:not([data-right])")) {
     const told = new Set([chosen, answer.dataset.right])
     verdict.replaceChildren(...[...told].map(name => {
       const box = document.createElement("div")
-      box.append(...[...explanation(name).closest("li").cloneNode(true).childNodes])
+      box.append(...explanation(name).cloneNode(true).childNodes)
       for (const named of all("[id]", box)) named.removeAttribute("id")
       return box
     }))
