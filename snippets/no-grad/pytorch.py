@@ -446,8 +446,10 @@ def late():
     model.body.requires_grad_(False)
     model.body.zero_grad()
     optimizer.step()
+    moved = (model.body.fc1.weight - before).abs().max()
+    print(f"the frozen layer moved by {moved:.6f}")
     # --8<-- [end:mended]
-    note("mended.moved", (model.body.fc1.weight - before).abs().max())
+    note("mended.moved", moved)
 
 
 def leaf():
