@@ -35,6 +35,14 @@ def everything() -> None:
     stop_on(problem for lesson in found for problem in check_used(lesson, pages))
 
 
+def pages(sources: list[str]) -> None:
+    """Raise `Stop` with every problem of these pages and of their rules, where nothing else changed since `everything`."""
+    stop_on(check_pages.check(ROOT, check_pages.nav(ROOT)))
+    stop_on(diagrams.check(DOCS, DOCS / "assets" / "diagrams"))
+    for source in sources:
+        rendered(DOCS / source)
+
+
 def stop_on(problems) -> None:
     problems = list(problems)
     if problems:
