@@ -380,9 +380,12 @@ fn distil(device: &Device) {
     let teacher = build(BIG[1], device);
     let off = distil("valid()", &teacher.valid());
     let tracked = distil("as it is", &teacher);
+    big_loss(&teacher, device).backward();
+    let trained = distil("trained once", &teacher);
     // --8<-- [end:distil]
     record("teacher.tracked", tracked.as_slice());
     note("teacher.valid", off.as_slice());
+    note("teacher.trained", trained.as_slice());
 }
 
 const PASSES: usize = 1000;

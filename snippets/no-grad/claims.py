@@ -273,6 +273,14 @@ def teacher_grows(torch: Side, burn: Side) -> Verdict:
 
 
 @claim(
+    en="Once a backward has gone through the teacher, it holds nothing after the student's: {left}",
+    zh="只要教师自己做过一次 backward，学生的 backward 之后它就什么也不留：{left}",
+)
+def teacher_trained(torch: Side, burn: Side) -> Verdict:
+    return equal(int(burn["teacher.trained"].sum()), 0)
+
+
+@claim(
     en="In PyTorch the same teacher holds nothing: {left}",
     zh="PyTorch 里同样的教师什么也不留：{left}",
 )
