@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 from scripts import capture, machine
-from scripts.lessons import ROOT, Lesson, lessons
+from scripts.lessons import ROOT, SIDES, Lesson, lessons
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever the zip is made
 NUMPY = re.compile(r"^(numpy==.*?)(?=^\S)", re.MULTILINE | re.DOTALL)
@@ -25,7 +25,7 @@ def bundle(lesson: Lesson, extra: dict[str, str]) -> bytes:
     for folder in (ROOT / "lesson", lesson.folder):
         for path in sorted(folder.rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts and path.name not in ("claims.py", "notebook.py"):
-                files[path.relative_to(ROOT).as_posix()] = path.read_text()
+                files[path.relative_to(ROOT).as_posix()] = path.read_bytes()
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
         for name, text in files.items():
@@ -82,10 +82,12 @@ def command(lesson: Lesson, arguments: list[str]) -> str:
 
 
 def write(lesson: Lesson, folder: Path) -> None:
-    """Write the lesson's zip, and its notebooks by themselves, into `folder`."""
+    """Write the lesson's zip into `folder`, its notebooks by themselves, and both programs below the lesson's name."""
     from scripts import notebook
 
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / lesson.name).mkdir(parents=True, exist_ok=True)
+    for side in SIDES:
+        (folder / lesson.name / SIDES[side]).write_bytes(lesson.program(side).read_bytes())
     extra = {}
     if notebook.source(lesson).exists():
         done = notebook.executed(lesson)

@@ -7,6 +7,7 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def load(root: Path) -> tuple[Site, list[Problem]]:
         if path.suffix.lower() not in MARKDOWN or not path.is_file() or any(part[0] == "." for part in inner.parts):
             continue
         if re.search(r"[^.]\.(zh|en)\.md$", path.name):
-            page = read(path, root)
+            page = unchanged(path, root, path.stat().st_mtime_ns)
             site.pages[page.name][page.language] = page
         else:
             what = "the page's name does not say its language"
@@ -41,6 +42,12 @@ def load(root: Path) -> tuple[Site, list[Problem]]:
         texts = (path.read_text(encoding="utf-8", errors="ignore") for path in files if path.is_file())
         site.sources[folder.name] = [" ".join(text.split()) for text in texts]
     return site, problems
+
+
+@cache
+def unchanged(path: Path, root: Path, stamp: int) -> Page:
+    """The page at `path`, read again only after it was changed."""
+    return read(path, root)
 
 
 def check(root: Path, nav: list[str]) -> list[Problem]:

@@ -14,7 +14,7 @@ from scripts.problems import Problem, Stop
 
 DOCS = ROOT / "docs"
 PINNED = "torch.set_num_threads(1)"  # torch's numbers change with its threads
-FRONT_MATTER = {"title", "description", "lesson", "draft"}
+FRONT_MATTER = {"title", "description", "lesson", "needs", "draft"}
 
 
 def everything() -> None:
@@ -33,6 +33,14 @@ def everything() -> None:
     stop_on(problem for lesson in found for problem in check_claims(say.evaluated(lesson.name)))
     pages = [rendered(path) for path in sorted(DOCS.rglob("*.md"))]
     stop_on(problem for lesson in found for problem in check_used(lesson, pages))
+
+
+def pages(sources: list[str]) -> None:
+    """Raise `Stop` with every problem of these pages and of their rules, where nothing else changed since `everything`."""
+    stop_on(check_pages.check(ROOT, check_pages.nav(ROOT)))
+    stop_on(diagrams.check(DOCS, DOCS / "assets" / "diagrams"))
+    for source in sources:
+        rendered(DOCS / source)
 
 
 def stop_on(problems) -> None:

@@ -9,7 +9,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
 from pymdownx.superfences import SuperFencesException
 
-from scripts import bundle, checks, execute, search
+from scripts import bundle, checks, execute, plain, preview, search
 from scripts.check_site import check as check_site
 from scripts.lessons import lesson, lessons
 from scripts.problems import Stop
@@ -43,6 +43,22 @@ def on_pre_build(config, **kwargs):
 
 
 @event_priority(-200)
+def on_nav(nav, config, files):
+    preview.note(config, files=files, nav=nav)
+    return nav
+
+
+def on_env(env, config, files):
+    preview.note(config, env=env)
+    return env
+
+
+def on_serve(server, config, builder):
+    server.builder = preview.Preview(server.builder, Path(config.site_dir))
+    return server
+
+
+@event_priority(-200)
 def on_post_build(config, **kwargs):
     """Write the downloads, and stop on anything wrong in what was built: after mkdocs-static-i18n has built every language."""
     if not inside(config):
@@ -50,7 +66,13 @@ def on_post_build(config, **kwargs):
         for found in lessons():
             bundle.write(found, site / "downloads")
         search.split(site)
+        plain.write(site, config.site_url)
         stopping(lambda: checks.stop_on(check_site(site, urlparse(config.site_url).path)))
+
+
+def on_post_template(output_content, template_name, config):
+    """One 404 page for both languages, that of the first: the further ones would overwrite it."""
+    return "" if template_name == "404.html" and inside(config) else output_content
 
 
 def on_build_error(error, **kwargs):

@@ -19,9 +19,20 @@ NOT_INPUTS = {
     *("pytorch.py", "burn.rs", "Cargo.toml", "claims.py", "elsewhere.toml", "notebook.py"),
     *("captured", "__pycache__"),
 }
-MARK = re.compile(r"^\s*(?:#|//) --8<-- \[(start|end):([\w-]*)\]\s*$")
+MARK = re.compile(r"^\s*(?:#|//) --8<-- \[(start|end|part):([\w-]*)\]\s*$")
 CALL = re.compile(r"""^\s*section\(["'][\w-]+["']\);?\s*$""")
 OUTPUT = re.compile(r"""\bsection\(\s*"([\w-]+)"\s*\)""")
+
+
+class Code(str):
+    """A section's code. `parts` tells of each marked part, by name, its lines: ranges in the code's lines from 0 on."""
+
+    parts: dict[str, list[range]]
+
+    def __new__(cls, text: str, parts: dict[str, list[range]] | None = None):
+        made = super().__new__(cls, text)
+        made.parts = parts or {}
+        return made
 
 
 @dataclass(frozen=True)
@@ -87,7 +98,7 @@ class Lesson:
         """Patterns of the files that differ from run to run, such as logs with the time in them."""
         return self.metadata.get("files", {}).get("volatile", [])
 
-    def sections(self, side: str) -> dict[str, str]:
+    def sections(self, side: str) -> dict[str, Code]:
         """The code between the marks, by name, dedented. Raises `Stop` where the marks are wrong."""
         return parse_sections(self.program(side).read_text(), self.where(side))
 
@@ -147,15 +158,18 @@ def lesson(name: str) -> Lesson:
     raise Stop(Problem(f"snippets/{name}", "there is no such lesson", f"make lesson NAME={name}"))
 
 
-def parse_sections(text: str, where: str) -> dict[str, str]:
+def parse_sections(text: str, where: str) -> dict[str, Code]:
     """The lines between `--8<-- [start:name]` and `[end:name]`, by name; sections may nest.
 
-    A line that only calls `section` is left out: it parts the output, and is no business of the reader's.
+    `[part:name]` begins a part of the sections around it, which ends at the next such mark (`[part:]` begins none) or
+    with the section. A line that only calls `section` is left out: it parts the output, and is no business of the
+    reader's.
 
-    Raises `Stop` for a section that is doubled, unclosed, empty, or closed without being open.
+    Raises `Stop` for a section that is doubled, unclosed, empty, or closed without being open, and for a part that is
+    empty or outside of all sections.
     """
-    open_sections: dict[str, tuple[int, list[str]]] = {}
-    done: dict[str, str] = {}
+    open_sections: dict[str, tuple[int, list[str], list[tuple[int, str]]]] = {}
+    done: dict[str, Code] = {}
     problems = []
 
     def problem(line: int, what: str, mend: str) -> None:
@@ -171,21 +185,29 @@ def parse_sections(text: str, where: str) -> dict[str, str]:
                     "put each mark in a comment line of its own, as in the other lessons",
                 )
             if not CALL.match(line):
-                for _, body in open_sections.values():
+                for _, body, _ in open_sections.values():
                     body.append(line)
             continue
         kind, name = mark.groups()
-        if kind == "start":
+        if kind == "part":
+            if not open_sections:
+                problem(number, f"part {name!r} is in no section", "put the mark between a section's marks")
+            for _, body, marks in open_sections.values():
+                marks.append((len(body), name))
+        elif kind == "start":
             if name in open_sections or name in done:
                 problem(number, f"section {name!r} is there twice", "give it another name")
-            open_sections[name] = (number, [])
+            open_sections[name] = (number, [], [])
         elif name not in open_sections:
             problem(number, f"section {name!r} ends but never began", f"add [start:{name}] above")
         else:
-            done[name] = dedent(open_sections.pop(name)[1])
+            _, body, marks = open_sections.pop(name)
+            done[name] = Code(dedent(body), parts(body, marks))
             if not done[name].strip():
                 problem(number, f"section {name!r} is empty", "put the code between its marks")
-    for name, (number, _) in open_sections.items():
+            for part in (part for part, ranges in done[name].parts.items() if not all(ranges)):
+                problem(number, f"part {part!r} of section {name!r} is empty", "put its mark above the lines it marks")
+    for name, (number, _, _) in open_sections.items():
         problem(number, f"section {name!r} has no end mark", f"add [end:{name}] below")
     if problems:
         raise Stop(*problems)
@@ -196,6 +218,18 @@ def dedent(lines: list[str]) -> str:
     """The lines without the indentation that all of them share and without blank lines around them."""
     margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     return "\n".join(line[margin:] for line in lines).strip("\n")
+
+
+def parts(lines: list[str], marks: list[tuple[int, str]]) -> dict[str, list[range]]:
+    """The lines of each part, without blank lines at its end; `marks` are the places where parts begin, with names."""
+    lead = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    found: dict[str, list[range]] = {}
+    for (start, name), (end, _) in zip(marks, [*marks[1:], (len(lines), "")]):
+        while end > start and not lines[end - 1].strip():
+            end -= 1
+        if name:
+            found.setdefault(name, []).append(range(start - lead, end - lead))
+    return found
 
 
 def local_imports(path: Path, folders: list[Path]) -> list[Path]:

@@ -1,5 +1,6 @@
 """The module that mkdocs-macros loads: gives each page the calls and the values of `scripts.say.Page`."""
 
+from scripts import plain
 from scripts.say import Page
 
 page: Page | None = None
@@ -18,4 +19,5 @@ def on_pre_page_macros(env) -> None:
 
 def on_post_page_macros(env) -> None:
     """After it: put the blocks in place of their tokens."""
+    plain.pages[page.source] = page.expand(env.markdown, plain=True)
     env.markdown = page.expand(env.markdown)

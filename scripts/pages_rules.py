@@ -105,6 +105,34 @@ def teasers(site: Site, page: Page) -> Iterator[Problem]:
             yield page.problem(element.line, f"the section of {element} explains nothing", "explain every option")
 
 
+def options(site: Site, page: Page) -> Iterator[Problem]:
+    """The options of a brain-teaser are two or more, before its `teaser`; its answer explains each, and one is right."""
+    asked: dict[str, list[str]] = {}
+    waiting: list[str] = []
+    for element in page.elements:
+        for name, args in element.functions:
+            if name == "option" and any(container.startswith("`!!! important") for container in element.inside):
+                waiting.append(args[0] if args else "")
+            elif name == "teaser":
+                asked[args[0] if args else ""], waiting = waiting, []
+                if len(asked[args[0] if args else ""]) < 2:
+                    mend = 'begin each item of its list with {{ option("…") }}'
+                    yield page.problem(element.line, f"{element} has no options to choose from", mend)
+    for index, element, args in page.calls("answer"):
+        slugs = asked.get(args[0] if args else "", [])
+        above = max((i for i, e in enumerate(page.elements[:index]) if e.level), default=0)
+        inside = [e for e in page.section(above) if "list" in e.inside]
+        explained = {args[0] for e in inside for name, args in e.functions if name == "option" and args}
+        for slug in (slug for slug in slugs if slug not in explained):
+            what = f"the section of {element} does not explain the option {slug}"
+            yield page.problem(element.line, what, f'begin an item of a list there with {{{{ option("{slug}") }}}}')
+        if slugs and not set(args[1:2]) & set(slugs):
+            what = f"{element} does not say which option is right"
+            yield page.problem(
+                element.line, what, f'write {{{{ answer("{args[0]}", "…") }}}} with one of {", ".join(slugs)}'
+            )
+
+
 def sections(site: Site, page: Page) -> Iterator[Problem]:
     """No heading without content."""
     for index, element in enumerate(page.elements):
@@ -179,4 +207,4 @@ def front_matter(site: Site, page: Page) -> Iterator[Problem]:
             yield page.problem(1, f"the description is not Chinese: {value}", "translate it")
 
 
-RULES = (headings, text, code, teasers, sections, lesson_parts, links, front_matter)
+RULES = (headings, text, code, teasers, options, sections, lesson_parts, links, front_matter)

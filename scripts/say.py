@@ -1,9 +1,11 @@
 """What a page may call in its `{{ … }}`: figures for its sentences, and blocks of code, output and evidence.
 
 A figure stands in a sentence. A block stands on a line of its own, at any indentation: the call returns a token, which
-`Page.expand` replaces with the block's Markdown when the page's calls have been made.
+`Page.expand` replaces with the block's Markdown when the page's calls have been made: the site's, or the plain one of
+the page's Markdown edition.
 """
 
+import json
 import re
 import tomllib
 from functools import cache
@@ -11,15 +13,18 @@ from html import escape
 from pathlib import PurePosixPath
 
 import numpy as np
-from mkdocs.utils.meta import get_data
+from jinja2 import Environment, StrictUndefined
 
-from scripts import capture, execute, machine, notebook, plots
-from scripts.claims import Evaluated, evaluate
+from scripts import capture, execute, machine, notebook, plots, shelf
+from scripts.blocks import fence, indent, listing, markdown_table
+from scripts.claims import Agreement, Evaluated, evaluate
+from scripts.compare import Comparison
 from scripts.lessons import LABELS, ROOT, SIDES, lessons
 from scripts.problems import Problem, Stop
 from scripts.words import word
 
 FENCES = {"pytorch": "python", "burn": "rust"}
+NOT_ALONE = re.compile(r"[ \n]+(?=<a class=\"claim\")")  # a claim's mark stays with the word before it
 TOKEN = re.compile(r"^([ \t]*)\ue000(\d+)\ue001[ \t]*$", re.MULTILINE)
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -32,6 +37,7 @@ def evaluated(name: str) -> Evaluated:
 
 def forget() -> None:
     evaluated.cache_clear()
+    shelf.forget()
 
 
 class Page:
@@ -44,16 +50,18 @@ class Page:
     """
 
     CALLS = (
-        *("num", "sci", "size", "time", "version", "claim", "teaser", "answer"),
+        *("num", "sci", "size", "time", "version", "claim", "option", "teaser", "answer"),
         *("pair", "code", "output", "run", "files", "file", "comparison", "table", "plot", "receipt", "versions"),
-        *("downloads", "lab"),
+        *("downloads", "lab", "all_lessons", "all_comparisons", "all_teasers"),
     )
 
     def __init__(self, source: str):
         stem, self.language, _ = PurePosixPath(source).name.split(".")
         self.source = source
         self.used: set[tuple[str, ...]] = set()
-        self._blocks: list[str] = []
+        self._blocks: list[tuple[str, str]] = []  # each block as the site and as the Markdown edition shows it
+        self._letters: dict[str, str] = {}  # of the options of brain-teasers
+        self._asked: list[str] = []  # the options of the brain-teaser that is being asked
         self.meta = front_matter(source)
         self._lesson = self.meta.get("lesson", stem)
         if self._lesson not in {found.name for found in lessons()}:
@@ -88,21 +96,37 @@ class Page:
             "elsewhere": tomllib.loads(elsewhere.read_text()) if elsewhere.exists() else {},
         }
 
-    def expand(self, text: str) -> str:
-        """`text` with every block in place of its token, indented as the token is."""
+    def expand(self, text: str, plain: bool = False) -> str:
+        """`text` with every block in place of its token, indented as the token is.
+
+        `plain` asks for the blocks of the Markdown edition, which has code, outputs and tables, but no HTML.
+        """
 
         def block(match: re.Match) -> str:
-            indent, index = match.groups()
-            return "\n".join(indent + line if line else "" for line in self._blocks[int(index)].split("\n"))
+            margin, index = match.groups()
+            return indent(self._blocks[int(index)][plain], margin)
 
-        text = TOKEN.sub(block, text)
+        text = NOT_ALONE.sub("\u00a0", TOKEN.sub(block, self.with_needs(text)))
         if "\ue000" in text:
             line = text[: text.index("\ue000")].count("\n") + 1
             raise self.stop(f"line {line} (after expansion): a block does not stand alone", "give it a line of its own")
         return text
 
-    def block(self, markdown: str) -> str:
-        self._blocks.append(markdown)
+    def with_needs(self, text: str) -> str:
+        """`text` with the lessons that the page's front matter says to read before it, below its first heading."""
+        if not (names := self.meta.get("needs")):
+            return text
+        links = []
+        for name in names:
+            where = next((source for source in shelf.pages(self.language) if shelf.stem(source) == name), None)
+            if where is None:
+                raise self.stop(f"it needs {name!r}, and there is no such page", "name lessons under needs:")
+            links.append(f"[{shelf.title(where)}]({self.towards(where)})")
+        said = f"{self.word('needs')}{' · '.join(links)}\n{{: .needs }}"
+        return shelf.TITLE.sub(lambda heading: f"{heading[0]}\n\n{said}", text, count=1)
+
+    def block(self, markdown: str, plain: str | None = None) -> str:
+        self._blocks.append((markdown, markdown if plain is None else plain))
         return f"\ue000{len(self._blocks) - 1}\ue001"
 
     def word(self, key: str) -> str:
@@ -128,13 +152,13 @@ class Page:
         return power if mantissa.strip("0.") == "1" else f"{mantissa}\u00a0×\u00a0{power}"
 
     def size(self, n) -> str:
-        return f"{self.num(n)} {self.word('bytes')}"
+        return f"{self.num(n)}\u00a0{self.word('bytes')}"
 
     def time(self, seconds) -> str:
         """A duration in the unit that suits it, to three digits."""
         seconds = np.asarray(seconds).item()
         factor, unit = next((f, u) for f, u in ((1, "s"), (1e3, "ms"), (1e6, "µs")) if seconds * f >= 1 or f == 1e6)
-        return f"{seconds * factor:.3g} {unit}"
+        return f"{seconds * factor:.3g}\u00a0{unit}"
 
     def version(self, name: str) -> str:
         """The version of torch or Python that executed, or of burn or rustc that was captured."""
@@ -144,11 +168,8 @@ class Page:
 
     def claim(self, name: str) -> str:
         """A mark behind a sentence: it is checked, and the receipt tells how."""
-        found = self.evaluated
-        if name not in found.claims:
-            raise self.stop(f"no claim is named {name!r}", f"add it to snippets/{found.lesson.name}/claims.py")
-        self.used.add(("claim", name))
-        said = escape(found.sentences[name][self.language], quote=True)
+        self.stated("claim", self.evaluated.claims, name)
+        said = escape(self.evaluated.sentences[name][self.language], quote=True)
         label = f"{self.word('checked')}: {said}"
         return f'<a class="claim" href="{self.receipt_page()}#claim-{name}" title="{said}" aria-label="{label}">✓</a>'
 
@@ -161,27 +182,48 @@ class Page:
         language = "" if self.language == "zh" else f"{self.language}/"
         return f"{'../' * self.depth}{language}{found.parent.as_posix()}/{name}/"
 
+    def option(self, name: str) -> str:
+        """The letter of a brain-teaser's option, which has the id `name`: in the question, and wherever it is spoken of."""
+        if name in self._letters:
+            return f'<a class="option" data-option="{name}" href="#option-{name}">{self._letters[name]}</a>'
+        self._asked.append(name)
+        letter = self._letters[name] = chr(ord("A") + len(self._asked) - 1)
+        return f'<b class="option" data-option="{name}" id="option-{name}">{letter}</b>'
+
     def teaser(self, name: str) -> str:
-        """The link from a brain-teaser to its answer."""
+        """The link from a brain-teaser to its answer, behind the options."""
+        self._asked.clear()
         return f'<a class="teaser" id="{name}" href="#{name}-answer">{self.word("answer")} ↓</a>'
 
-    def answer(self, name: str) -> str:
-        """The link from an answer to its brain-teaser."""
-        return f'<a class="teaser" id="{name}-answer" href="#{name}">{self.word("back")} ↑</a>'
+    def answer(self, name: str, right: str) -> str:
+        """The link from an answer to its brain-teaser, of which the option `right` is the right one."""
+        if right not in self._letters:
+            raise self.stop(f"the brain-teaser {name!r} has no option {right!r}", "name one of its options")
+        label = f"{self.word('back')} ↑"
+        return f'<a class="teaser" id="{name}-answer" data-right="{right}" href="#{name}">{label}</a>'
 
     # Blocks
 
     def pair(self, section: str) -> str:
-        """The same section of both programs with what it printed: side by side, or in tabs."""
-        return self.tabs({side: self.program(side, section) for side in SIDES})
+        """The same section of both programs with what it printed: side by side, or in tabs.
+
+        Its marked parts are the same on both sides, since they light up together.
+        """
+        programs = {side: self.program(side, section) for side in SIDES}
+        parts = {side: self.evaluated.lesson.sections(side)[section].parts for side in SIDES}
+        if parts["pytorch"].keys() != parts["burn"].keys():
+            where = " and ".join(self.evaluated.lesson.where(side, section) for side in SIDES)
+            alone = ", ".join(sorted(parts["pytorch"].keys() ^ parts["burn"].keys()))
+            raise self.stop(f"{where} have other parts: {alone} on one side only", "mark it in both, or in none")
+        return self.tabs(programs, parts)
 
     def code(self, side: str, section: str) -> str:
         """A section of one program, which has no counterpart in the other, with what it printed."""
-        return self.block(self.program(side, section))
+        return self.block(*self.program(side, section))
 
     def output(self, side: str, section: str, run: str = "main") -> str:
         """What a section of a program printed."""
-        return self.block(fence("text", self.printed(side, section, run)))
+        return self.text(self.printed(side, section, run))
 
     def run(self, name: str) -> str:
         """What both programs printed in a run, with the command and the exit status, side by side or in tabs."""
@@ -192,7 +234,8 @@ class Page:
             text = "\n".join(self.printed(side, section, name) for section in result.output)
             command = module.command(found.lesson, found.lesson.runs[name])
             status = f"{self.word('exit status')}: `{result.status}`"
-            sides[side] = f"{fence('text', text, command)}\n\n{status}"
+            shown = self.listing(text, fence("text", text, command))
+            sides[side] = tuple(f"{block}\n\n{status}" for block in (shown, fence("text", text, command)))
         return self.tabs(sides)
 
     def files(self, side: str, folder: str) -> str:
@@ -202,7 +245,7 @@ class Page:
         if not found:
             raise self.stop(f"{SIDES[side]} left no file in {folder!r}", f"it left {', '.join(sizes) or 'none'}")
         width = len(str(max(found.values())))
-        return self.block(fence("text", "\n".join(f"{size:>{width}}  {path}" for path, size in found.items())))
+        return self.text("\n".join(f"{size:>{width}}  {path}" for path, size in found.items()))
 
     def file(self, side: str, path: str) -> str:
         """The text of a file that a program left and that Cargo.toml keeps."""
@@ -211,39 +254,84 @@ class Page:
             raise self.stop(
                 f"{SIDES[side]} left no text {path!r}", "add it to [package.metadata.files] keep, make capture"
             )
-        return self.block(fence("text", texts[path].rstrip("\n"), path))
+        return self.text(texts[path].rstrip("\n"), path)
 
     def comparison(self, name: str, *only: str) -> str:
         """What the comparison prints; with patterns in `only`, of the lines those whose names match one."""
-        found = self.evaluated
-        if name not in found.agreements:
-            raise self.stop(f"no comparison is named {name!r}", f"add it to snippets/{found.lesson.name}/claims.py")
-        self.used.add(("comparison", name))
-        command = f"python -m scripts.compare {found.lesson.name}"
-        comparison = found.agreements[name][1]
-        return self.block(fence("text", comparison.text(only or ("*",)), command))
+        _, comparison = self.stated("comparison", self.evaluated.agreements, name)
+        command = f"python -m scripts.compare {self.evaluated.lesson.name}"
+        return self.text(comparison.text(only or ("*",)), command)
 
     def table(self, name: str) -> str:
         """A table of the lesson's claims.py."""
-        found = self.evaluated
-        if name not in found.tables:
-            raise self.stop(f"no table is named {name!r}", f"add it to snippets/{found.lesson.name}/claims.py")
-        self.used.add(("table", name))
-        header, rows = found.tables[name]
+        header, rows = self.stated("table", self.evaluated.tables, name)
         return self.block(markdown_table(header[self.language], rows, align="right"))
 
     def plot(self, name: str) -> str:
         """A plot of the lesson's claims.py."""
-        found = self.evaluated
-        if name not in found.plots:
-            raise self.stop(f"no plot is named {name!r}", f"add it to snippets/{found.lesson.name}/claims.py")
-        self.used.add(("plot", name))
-        said, data = found.plots[name]
+        said, data = self.stated("plot", self.evaluated.plots, name)
         try:
-            return self.block(plots.draw(said[self.language], data))
+            return self.block(plots.draw(said[self.language], data), f"*{said[self.language].title}*")
         except ValueError as error:
-            mend = f"mend it in snippets/{found.lesson.name}/claims.py"
+            mend = f"mend it in snippets/{self.evaluated.lesson.name}/claims.py"
             raise self.stop(f"the plot {name!r} can't be drawn: {error}", mend) from error
+
+    # The site as a whole
+
+    def all_lessons(self) -> str:
+        """Every lesson in the order of reading: what it settles, and the lessons to read before it."""
+        sources = shelf.lesson_pages(self.language)
+        titles = {shelf.stem(source): shelf.title(source) for source in sources}
+        links = {shelf.stem(source): f"[{shelf.title(source)}]({self.towards(source)})" for source in sources}
+        blocks = []
+        for source in sources:
+            needs = " · ".join(links[name] for name in shelf.needs(source) if name in titles)
+            after = f"\n\n    {self.word('needs')}{needs}\n    {{: .needs }}" if needs else ""
+            blocks.append(f"1.  **{links[shelf.stem(source)]}**\n\n    {shelf.description(source)}{after}")
+        return self.block("\n\n".join(blocks))
+
+    def all_comparisons(self) -> str:
+        """Every comparison of the site, as far as its values are apart, with its verdict; a table to sort and filter."""
+        rows = []
+        for source in shelf.lesson_pages(self.language):
+            found = evaluated(shelf.stem(source))
+            burn = capture.provenance(found.lesson)["burn"]
+            for name, (stated, comparison) in found.agreements.items():
+                ulp = max((line.ulp for line in comparison.lines if line.ulp is not None), default=None)
+                rows.append(
+                    [
+                        f"[{shelf.title(source)}]({self.towards(source)}#receipt)",
+                        f"`{name}`",
+                        str(sum(line.count for line in comparison.lines)),
+                        self.sci(comparison.worst.difference, 3),
+                        "" if ulp is None else str(ulp),
+                        self.sci(stated.within, 1),
+                        self.verdict(stated, comparison),
+                        f"{machine.torch()} / {burn}",
+                    ]
+                )
+        heads = ("lesson", "comparison", "numbers", "worst", "ulp", "tolerance", "verdict", "torch / burn")
+        table = markdown_table([self.word(head) for head in heads], rows)
+        labels = " ".join(f'data-{key}="{self.word(key)}"' for key in ("filter", "shown"))
+        return self.block(f'<div class="sortable" {labels} markdown="1">\n\n{table}\n\n</div>', table)
+
+    def all_teasers(self) -> str:
+        """Every brain-teaser's question, below its lesson, with a link to it."""
+        blocks = []
+        for source in shelf.lesson_pages(self.language):
+            calls = Page(source)
+            for teaser in shelf.teasers(source):
+                question = Environment(undefined=StrictUndefined).from_string(teaser.question).render(calls.calls())
+                link = f"[{shelf.title(source)}]({self.towards(source)}#{teaser.id}){{ .asked }}"
+                blocks.append(f"1.  {NOT_ALONE.sub(' ', question)}\n\n    {link}")
+        return self.block("\n\n".join(blocks))
+
+    def towards(self, source: str) -> str:
+        """The link from this page to another page's source, as Markdown has it: relative, without language."""
+        folders = len(PurePosixPath(self.source).parts) - 1
+        return "../" * folders + source.replace(f".{self.language}.md", ".md")
+
+    # The lesson as a whole
 
     def versions(self) -> str:
         """One line: the versions that this page ran on."""
@@ -271,7 +359,7 @@ class Page:
                 f"`{name}`",
                 f"{self.sci(comparison.worst.difference, 3)} ({comparison.worst.name})",
                 self.sci(stated.within, 1),
-                ("OK" if comparison.agrees else "MISMATCH") + f" ({word('on this machine')})" * (stated.agrees is None),
+                self.verdict(stated, comparison),
                 stated.because[self.language],
             ]
             for name, (stated, comparison) in found.agreements.items()
@@ -281,6 +369,7 @@ class Page:
             "\n\n".join(
                 [
                     markdown_table([word("side"), word("version"), word("where")], sides),
+                    f'<span id="repeat"></span>**{word("repeat")}**',
                     markdown_table([word("repeats"), word("command")], commands),
                     markdown_table(
                         [word(k) for k in ("comparison", "worst", "tolerance", "verdict", "reason")], comparisons
@@ -290,6 +379,11 @@ class Page:
                 ]
             )
         )
+
+    def verdict(self, stated: Agreement, comparison: Comparison) -> str:
+        """OK or MISMATCH, as the lesson states it; where it states neither, as it is on this machine."""
+        told = "OK" if comparison.agrees else "MISMATCH"
+        return f"{told} ({self.word('on this machine')})" if stated.agrees is None else told
 
     def downloads(self) -> str:
         """Links to what a reader can take home: the zip of both programs and, where the lesson has one, the notebook."""
@@ -329,47 +423,67 @@ class Page:
         self.used.add(("output", side, run, section))
         return found[section]
 
-    def program(self, side: str, section: str) -> str:
-        """A fence with a section's code and, where the plain run printed in that section, the output."""
+    def stated(self, kind: str, there: dict, name: str):
+        """What the lesson's claims.py has under `name`, one of the claims, comparisons, tables or plots `there`."""
+        if name not in there:
+            mend = f"add it to snippets/{self.evaluated.lesson.name}/claims.py"
+            raise self.stop(f"no {kind} is named {name!r}", mend)
+        self.used.add((kind, name))
+        return there[name]
+
+    def program(self, side: str, section: str) -> tuple[str, str]:
+        """A section's code, where it comes from, and what the plain run printed there, if anything; and the same plain."""
         result, lesson = self.side(side).result, self.evaluated.lesson
         sections = lesson.sections(side)
         if section not in sections:
             where = lesson.where(side)
             raise self.stop(f"{where} has no section {section!r}", f"mark it there; it has {', '.join(sections)}")
         self.used.add(("code", side, section))
-        title = f"snippets/{lesson.name}/{SIDES[side]}"
-        if section not in result.output:
-            return fence(FENCES[side], sections[section], title)
-        text = self.printed(side, section)
-        if side == "pytorch":
-            options = f'exec="1" source="above" result="text" id="{lesson.name}/{section}"'
-            return fence(FENCES[side], sections[section], title, options)
-        return f"{fence(FENCES[side], sections[section], title)}\n\n{fence('text', text)}"
+        code = fence(FENCES[side], sections[section])
+        shown, plain = [self.origin(side), code], [code]
+        if section in result.output:
+            text = self.printed(side, section)
+            printed = fence("text", text)
+            plain.append(printed)
+            if side == "pytorch":
+                options = f'exec="1" result="text" id="{lesson.name}/{section}"'
+                printed = fence(FENCES[side], sections[section], options=options)
+            shown.append(self.listing(text, printed))
+        return "\n\n".join(shown), "\n\n".join(plain)
 
-    def tabs(self, blocks: dict[str, str]) -> str:
-        parts = [f'=== "{LABELS[side]}"\n\n{indent(block)}' for side, block in blocks.items()]
-        return self.block('<div class="pair" markdown="1">\n\n' + "\n\n".join(parts) + "\n\n</div>")
+    def origin(self, side: str) -> str:
+        """Above a piece of code: the program that it comes from, to open, and the link to how to run it."""
+        lesson = self.evaluated.lesson
+        file = f'<a href="{"../" * self.depth}downloads/{lesson.name}/{SIDES[side]}">{lesson.name}/{SIDES[side]}</a>'
+        again = f'<a href="{self.receipt_page()}#repeat">{self.word("repeat")}</a>'
+        return f'<span class="origin">{file} {again}</span>'
+
+    def text(self, text: str, title: str = "") -> str:
+        """A block with what a program or a comparison printed."""
+        block = fence("text", text, title)
+        return self.block(self.listing(text, block), block)
+
+    def listing(self, text: str, block: str) -> str:
+        return listing(text, block, self.word("unfold"))
+
+    def tabs(self, blocks: dict[str, tuple[str, str]], parts: dict[str, dict[str, list[range]]] | None = None) -> str:
+        shown = [f'=== "{LABELS[side]}"\n\n{indent(block)}' for side, (block, _) in blocks.items()]
+        plain = [f"**{LABELS[side]}**\n\n{block}" for side, (_, block) in blocks.items()]
+        kind = "pair" if len(blocks) == len(SIDES) else "pair alone"
+        lines = {
+            side: {name: list(map(list, map(ends, at))) for name, at in (parts or {}).get(side, {}).items()}
+            for side in blocks
+        }
+        told = escape(json.dumps(list(lines.values()), separators=(",", ":"))) if any(lines.values()) else ""
+        mark = f' data-parts="{told}"' if told else ""
+        opening = f'<div class="{kind}"{mark} markdown="1">'
+        return self.block("\n\n".join([opening, *shown, "</div>"]), "\n\n".join(plain))
+
+
+def ends(lines: range) -> tuple[int, int]:
+    return lines.start, lines.stop
 
 
 def front_matter(source: str) -> dict:
     """The YAML between the `---` lines at the beginning of a page; empty where there is none."""
-    _, data = get_data((ROOT / "docs" / source).read_text())
-    return data
-
-
-def fence(language: str, text: str, title: str = "", options: str = "") -> str:
-    """A fenced block; the fence is longer than any run of backticks in the text."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    ticks = "`" * max(3, longest + 1)
-    head = " ".join(filter(None, [f"{ticks}{language}", f'title="{title}"' if title else "", options]))
-    return f"{head}\n{text}\n{ticks}"
-
-
-def indent(text: str) -> str:
-    return "\n".join("    " + line if line else "" for line in text.split("\n"))
-
-
-def markdown_table(header: list[str], rows: list[list[str]], align: str = "") -> str:
-    rule = "---:" if align == "right" else "---"
-    cells = [header, [rule] * len(header), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells)
+    return shelf.read(source)[1]

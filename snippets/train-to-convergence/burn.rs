@@ -14,6 +14,7 @@ use burn::tensor::activation::relu;
 use lesson::{note, record, section};
 
 // --8<-- [start:task]
+// --8<-- [part:sizes]
 const SERIES: usize = 96;
 const POINTS: usize = 16;
 const CLASSES: usize = 3;
@@ -21,6 +22,7 @@ const BATCH: usize = 16;
 const STEPS: usize = 100;
 const TABLE: [usize; 13] = [1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
 
+// --8<-- [part:formula]
 /// Series k at time t: the class sets the frequency of its first wave.
 fn point(k: usize, t: usize) -> f64 {
     let frequency = 0.3 * (k % CLASSES + 1) as f64;
@@ -28,6 +30,7 @@ fn point(k: usize, t: usize) -> f64 {
     (frequency * t + 0.37 * k).sin() + 0.3 * (2.3 * t + 1.1 * k).sin()
 }
 
+// --8<-- [part:rounded]
 /// Computed in f64, rounded to f32 once; then of the device's float type.
 fn rounded<const D: usize>(
     values: impl Iterator<Item = f64>,
@@ -38,6 +41,7 @@ fn rounded<const D: usize>(
     Tensor::from_data(TensorData::new(values, shape), device)
 }
 
+// --8<-- [part:data]
 fn task(device: &Device) -> (Tensor<3>, Tensor<1, Int>) {
     let points =
         (0..SERIES).flat_map(|k| (0..POINTS).map(move |t| point(k, t)));
@@ -49,23 +53,28 @@ fn task(device: &Device) -> (Tensor<3>, Tensor<1, Int>) {
 // --8<-- [end:task]
 
 // --8<-- [start:model]
+// --8<-- [part:sizes]
 const CHANNELS: usize = 4;
 const KERNEL: usize = 5;
 const FEATURES: usize = CHANNELS * (POINTS - KERNEL + 1);
 
+// --8<-- [part:layers]
 #[derive(Debug, Module)]
 struct Cnn {
     conv: Conv1d,
     fc: Linear,
 }
 
+// --8<-- [part:]
 impl Cnn {
+    // --8<-- [part:forward]
     fn forward(&self, x: Tensor<3>) -> Tensor<2> {
         let features = relu(self.conv.forward(x));
         self.fc.forward(features.flatten(1, 2))
     }
 }
 
+// --8<-- [part:build]
 fn build(device: &Device) -> Cnn {
     let sines = (1..=CHANNELS * KERNEL).map(|i| 0.4 * (i as f64).sin());
     let ramp = (0..CHANNELS).map(|i| 0.02 * i as f64 - 0.03);
@@ -133,14 +142,19 @@ fn train(
     let batches = x.split(BATCH, 0).into_iter().zip(y.split(BATCH, 0)).cycle();
     let (mut losses, mut trajectory) = (Vec::new(), Vec::new());
     for (step, (xb, yb)) in (1..=STEPS).zip(batches) {
+        // --8<-- [part:forward]
         let loss = cross_entropy.forward(model.forward(xb), yb);
+        // --8<-- [part:backward]
         let gradients = GradientsParams::from_grads(loss.backward(), &model);
+        // --8<-- [part:update]
         model = optimizer.step(lr, model, gradients);
+        // --8<-- [part:keep]
         losses.push(loss.inner());
         if TABLE.contains(&step) {
             trajectory.push(Parameters::of(&model).row());
         }
     }
+    // --8<-- [part:]
     (model, Tensor::cat(losses, 0), Tensor::stack(trajectory, 0))
 }
 // --8<-- [end:train]
@@ -151,6 +165,7 @@ fn evaluate(
     model: &Cnn,
     (x, y): (Tensor<3>, Tensor<1, Int>),
 ) -> (Tensor<1>, Tensor<1, Int>) {
+    // --8<-- [part:forward]
     let logits = model.valid().forward(x.inner());
     let y = y.inner();
     let loss = CrossEntropyLossConfig::new()

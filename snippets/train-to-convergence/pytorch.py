@@ -16,10 +16,12 @@ from lesson import note, record, section
 torch.set_num_threads(1)
 
 # --8<-- [start:task]
+# --8<-- [part:sizes]
 SERIES, POINTS, CLASSES, BATCH, STEPS = 96, 16, 3, 16, 100
 TABLE = (1, 2, 5, *range(10, STEPS + 1, 10))
 
 
+# --8<-- [part:formula]
 def point(k, t):
     """Series k at time t: the class sets the frequency of its first wave."""
     frequency = 0.3 * (k % CLASSES + 1)
@@ -28,11 +30,13 @@ def point(k, t):
     )
 
 
+# --8<-- [part:rounded]
 def rounded(values, *shape):
     """Numbers computed in float64, rounded to float32 once."""
     return torch.tensor(values, dtype=torch.float64).float().reshape(shape)
 
 
+# --8<-- [part:data]
 x = rounded(
     [point(k, t) for k in range(SERIES) for t in range(POINTS)],
     SERIES,
@@ -43,21 +47,25 @@ y = torch.arange(SERIES) % CLASSES
 # --8<-- [end:task]
 
 # --8<-- [start:model]
+# --8<-- [part:sizes]
 CHANNELS, KERNEL = 4, 5
 FEATURES = CHANNELS * (POINTS - KERNEL + 1)
 
 
+# --8<-- [part:layers]
 class Cnn(nn.Module):
     def __init__(self):
         super().__init__()
         self.conv = nn.Conv1d(1, CHANNELS, KERNEL)
         self.fc = nn.Linear(FEATURES, CLASSES)
 
+    # --8<-- [part:forward]
     def forward(self, x):
         features = F.relu(self.conv(x))
         return self.fc(features.flatten(start_dim=1))
 
 
+# --8<-- [part:build]
 def build():
     model = Cnn()
     start = {
@@ -90,13 +98,18 @@ def train(model, optimizer, x, y):
     batches = cycle(zip(x.split(BATCH), y.split(BATCH)))
     losses, trajectory = [], []
     for step, (xb, yb) in enumerate(islice(batches, STEPS), start=1):
+        # --8<-- [part:forward]
         loss = F.cross_entropy(model(xb), yb)
+        # --8<-- [part:backward]
         optimizer.zero_grad()
         loss.backward()
+        # --8<-- [part:update]
         optimizer.step()
+        # --8<-- [part:keep]
         losses.append(loss.detach())
         if step in TABLE:
             trajectory.append(parameters_to_vector(model.parameters()).detach())
+    # --8<-- [part:]
     return torch.stack(losses), torch.stack(trajectory)
 
 
@@ -107,6 +120,7 @@ def train(model, optimizer, x, y):
 @torch.no_grad()
 def evaluate(model, x, y):
     """The loss over all series, and how many the model gets right."""
+    # --8<-- [part:forward]
     logits = model(x)
     return F.cross_entropy(logits, y), (logits.argmax(dim=1) == y).sum()
 

@@ -23,6 +23,7 @@ use burn::train::{
 use lesson::{note, record, section, timing};
 
 // --8<-- [start:task]
+// --8<-- [part:sizes]
 const TRAIN: usize = 96;
 const VALID: usize = 24;
 const FEATURES: usize = 4;
@@ -31,6 +32,7 @@ const BATCH: usize = 16;
 const EPOCHS: usize = 3;
 const LR: f64 = 0.1;
 
+// --8<-- [part:]
 #[derive(Clone, Debug)]
 struct Sample {
     x: [f32; FEATURES],
@@ -39,14 +41,17 @@ struct Sample {
 
 /// Features computed in f64 and rounded once.
 fn sample(k: usize) -> Sample {
+    // --8<-- [part:features]
     let x: [f32; FEATURES] = std::array::from_fn(|j| {
         (0.37 * k as f64 + 1.3 * j as f64).sin() as f32
     });
+    // --8<-- [part:labels]
     let scores = [x[0] + x[1], x[2] - x[3], x[3] - x[0]];
     let best = (0..CLASSES).max_by(|&a, &b| scores[a].total_cmp(&scores[b]));
     Sample { x, y: best.unwrap() as i64 }
 }
 
+// --8<-- [part:]
 #[derive(Clone, Debug)]
 struct Batch {
     x: Tensor<2>,
@@ -71,6 +76,7 @@ impl Batcher<Sample, Batch> for SampleBatcher {
 type Loader = Arc<dyn DataLoader<Batch>>;
 
 fn loaders(device: &Device) -> (Loader, Loader) {
+    // --8<-- [part:loaders]
     let loader = |device: Device, range: Range<usize>| {
         DataLoaderBuilder::new(SampleBatcher)
             .batch_size(BATCH)
@@ -86,17 +92,21 @@ fn loaders(device: &Device) -> (Loader, Loader) {
 // --8<-- [start:model]
 const HIDDEN: usize = 8;
 
+// --8<-- [part:layers]
 #[derive(Module, Debug)]
 struct Mlp {
     fc1: Linear,
     fc2: Linear,
 }
 
+// --8<-- [part:]
 impl Mlp {
+    // --8<-- [part:forward]
     fn forward(&self, x: Tensor<2>) -> Tensor<2> {
         self.fc2.forward(relu(self.fc1.forward(x)))
     }
 
+    // --8<-- [part:]
     fn forward_classification(&self, batch: Batch) -> ClassificationOutput {
         let logits = self.forward(batch.x);
         let loss = CrossEntropyLossConfig::new()
@@ -106,6 +116,7 @@ impl Mlp {
     }
 }
 
+// --8<-- [part:formula]
 /// scale * f(1), scale * f(2), … computed in f64 and rounded once.
 fn wave(
     f: fn(f64) -> f64,
@@ -119,6 +130,7 @@ fn wave(
     Tensor::from_data(TensorData::new(values, shape), device)
 }
 
+// --8<-- [part:build]
 fn build(device: &Device) -> Mlp {
     // PyTorch keeps [out, in], burn [in, out]
     let linear = |weight: Tensor<2>| {
@@ -145,9 +157,13 @@ fn train_epoch(
     losses: &mut Vec<f32>,
 ) -> Mlp {
     for batch in batches.iter() {
+        // --8<-- [part:forward]
         let loss = model.forward_classification(batch.unwrap()).loss;
+        // --8<-- [part:backward]
         let gradients = GradientsParams::from_grads(loss.backward(), &model);
+        // --8<-- [part:keep]
         losses.push(loss.into_scalar::<f32>());
+        // --8<-- [part:update]
         model = optimizer.step(LR, model, gradients);
     }
     model
@@ -163,18 +179,24 @@ struct Scores {
 
 /// Loss averaged per batch and per sample, accuracy in %.
 fn validate(model: &Mlp, batches: &Loader) -> Scores {
+    // --8<-- [part:mode]
     let model = model.valid();
+    // --8<-- [part:]
     let (mut total, mut weighted, mut correct) = (0.0, 0.0, 0);
     let (mut samples, mut count) = (0, 0);
     for batch in batches.iter() {
+        // --8<-- [part:forward]
         let output = model.forward_classification(batch.unwrap());
         let [n] = output.targets.dims();
         let loss = output.loss.into_scalar::<f64>();
+        // --8<-- [part:averages]
         total += loss;
         weighted += loss * n as f64;
+        // --8<-- [part:accuracy]
         let predicted = output.output.argmax(1).squeeze_dim::<1>(1);
         let hits = predicted.equal(output.targets).int().sum();
         correct += hits.into_scalar::<i64>();
+        // --8<-- [part:averages]
         samples += n;
         count += 1;
     }
@@ -193,17 +215,23 @@ fn fit(
     valid: &Loader,
     checkpoints: Option<&Path>,
 ) -> (Mlp, Vec<f32>, Vec<Scores>) {
+    // --8<-- [part:optimizer]
     let mut optimizer = SgdConfig::new().init();
+    // --8<-- [part:]
     let (mut losses, mut scores) = (Vec::new(), Vec::new());
     for epoch in 1..=EPOCHS {
+        // --8<-- [part:train]
         model = train_epoch(model, &mut optimizer, train, &mut losses);
+        // --8<-- [part:validate]
         scores.push(validate(&model, valid));
+        // --8<-- [part:checkpoint]
         if let Some(folder) = checkpoints {
             let file = |name| folder.join(format!("{name}-{epoch}.bpk"));
             model.clone().save_file(file("model")).unwrap();
             optimizer.save(file("optimizer")).unwrap();
         }
     }
+    // --8<-- [part:]
     (model, losses, scores)
 }
 // --8<-- [end:loop]
@@ -265,8 +293,10 @@ fn hand_written() {
     // --8<-- [start:start]
     let device = Device::flex().autodiff();
     let (train, valid) = loaders(&device);
+    // --8<-- [part:fit]
     let (model, losses, scores) =
         fit(build(&device), &train, &valid, Some(checkpoints));
+    // --8<-- [part:print]
     for (epoch, score) in (1..).zip(&scores) {
         let Scores { per_batch, per_sample, accuracy } = score;
         println!("epoch {epoch}  accuracy {accuracy:.2} %");

@@ -14,12 +14,15 @@ from lesson import note, record, section, timing
 torch.set_num_threads(1)
 
 # --8<-- [start:task]
+# --8<-- [part:sizes]
 TRAIN, VALID, FEATURES, CLASSES = 96, 24, 4, 3
 BATCH, EPOCHS, LR = 16, 3, 0.1
 
 
+# --8<-- [part:]
 def samples():
     """Features (N, FEATURES), rounded from float64 once; labels (N,)."""
+    # --8<-- [part:features]
     x = torch.tensor(
         [
             [math.sin(0.37 * k + 1.3 * j) for j in range(FEATURES)]
@@ -27,12 +30,14 @@ def samples():
         ],
         dtype=torch.float64,
     ).float()
+    # --8<-- [part:labels]
     scores = torch.stack(
         [x[:, 0] + x[:, 1], x[:, 2] - x[:, 3], x[:, 3] - x[:, 0]], dim=1
     )
     return x, scores.argmax(dim=1)
 
 
+# --8<-- [part:loaders]
 x, y = samples()
 train = DataLoader(TensorDataset(x[:TRAIN], y[:TRAIN]), batch_size=BATCH)
 valid = DataLoader(TensorDataset(x[TRAIN:], y[TRAIN:]), batch_size=BATCH)
@@ -43,22 +48,26 @@ valid = DataLoader(TensorDataset(x[TRAIN:], y[TRAIN:]), batch_size=BATCH)
 HIDDEN = 8
 
 
+# --8<-- [part:layers]
 class Mlp(nn.Module):
     def __init__(self):
         super().__init__()
         self.fc1 = nn.Linear(FEATURES, HIDDEN)
         self.fc2 = nn.Linear(HIDDEN, CLASSES)
 
+    # --8<-- [part:forward]
     def forward(self, x):
         return self.fc2(F.relu(self.fc1(x)))
 
 
+# --8<-- [part:formula]
 def wave(f, scale, *shape):
     """scale * f(1), scale * f(2), … computed in float64 and rounded once."""
     values = [scale * f(i + 1) for i in range(math.prod(shape))]
     return torch.tensor(values, dtype=torch.float64).float().reshape(shape)
 
 
+# --8<-- [part:build]
 def build():
     model = Mlp()
     with torch.no_grad():
@@ -77,11 +86,16 @@ def train_epoch(model, optimizer, batches):
     model.train()
     losses = []
     for xb, yb in batches:
+        # --8<-- [part:forward]
         loss = F.cross_entropy(model(xb), yb)
+        # --8<-- [part:keep]
         losses.append(loss.item())
+        # --8<-- [part:backward]
         optimizer.zero_grad()
         loss.backward()
+        # --8<-- [part:update]
         optimizer.step()
+    # --8<-- [part:]
     return losses
 
 
@@ -91,15 +105,23 @@ def train_epoch(model, optimizer, batches):
 # --8<-- [start:validate]
 def validate(model, batches):
     """Loss averaged per batch and per sample, accuracy in %."""
+    # --8<-- [part:mode]
     model.eval()
+    # --8<-- [part:]
     total = weighted = correct = samples = 0
+    # --8<-- [part:mode]
     with torch.no_grad():
+        # --8<-- [part:]
         for xb, yb in batches:
+            # --8<-- [part:forward]
             logits = model(xb)
             loss = F.cross_entropy(logits, yb).item()
+            # --8<-- [part:averages]
             total += loss
             weighted += loss * len(yb)
+            # --8<-- [part:accuracy]
             correct += (logits.argmax(dim=1) == yb).sum().item()
+            # --8<-- [part:averages]
             samples += len(yb)
     return total / len(batches), weighted / samples, 100 * correct / samples
 
@@ -109,11 +131,16 @@ def validate(model, batches):
 
 # --8<-- [start:loop]
 def fit(model, train, valid, checkpoints=None):
+    # --8<-- [part:optimizer]
     optimizer = torch.optim.SGD(model.parameters(), lr=LR)
+    # --8<-- [part:]
     losses, scores = [], []
     for epoch in range(1, EPOCHS + 1):
+        # --8<-- [part:train]
         losses += train_epoch(model, optimizer, train)
+        # --8<-- [part:validate]
         scores.append(validate(model, valid))
+        # --8<-- [part:checkpoint]
         if checkpoints:
             checkpoint = {
                 "epoch": epoch,
@@ -121,6 +148,7 @@ def fit(model, train, valid, checkpoints=None):
                 "optimizer": optimizer.state_dict(),
             }
             torch.save(checkpoint, checkpoints / f"epoch-{epoch}.pt")
+    # --8<-- [part:]
     return losses, scores
 
 
@@ -132,8 +160,10 @@ def hand_written():
     checkpoints = Path("checkpoints")
     checkpoints.mkdir(exist_ok=True)
     # --8<-- [start:start]
+    # --8<-- [part:fit]
     model = build()
     losses, scores = fit(model, train, valid, checkpoints)
+    # --8<-- [part:print]
     for epoch, (per_batch, per_sample, accuracy) in enumerate(scores, start=1):
         print(f"epoch {epoch}  accuracy {accuracy:.2f} %")
         print(f"  loss per batch {per_batch:.4f}, per sample {per_sample:.4f}")
