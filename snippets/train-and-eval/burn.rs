@@ -195,6 +195,10 @@ fn modes(device: &Device) {
     let x = Tensor::<1>::from_data([1.0, 2.0, 3.0, 6.0], device);
     let x = x.repeat(&[64]).reshape([-1, 1]).to_device(&plain);
     note("modes.moved", distinct(&block().forward(x)).as_slice());
+    let block = block().freeze();
+    block.forward(Tensor::from_data([[1.0], [2.0], [3.0], [6.0]], device));
+    let mean = block.norm.running_mean.value_sync();
+    note("modes.frozen_mean", mean.into_data());
     note("modes.no_grad", no_grad.as_slice());
     note("modes.freeze", frozen.as_slice());
 }
@@ -305,6 +309,8 @@ fn training(device: &Device) {
     println!("last training loss {:.4}", losses.last().unwrap());
     println!("validation {:.4} {:.4} {:.4}", scores[0], scores[1], scores[2]);
     // --8<-- [end:training]
+    note("task.train", [TRAIN as i64]);
+    note("task.batch", [BATCH as i64]);
     note("untouched", [untouched]);
     record("train_loss", losses.as_slice());
     record("valid_loss", scores.as_slice());

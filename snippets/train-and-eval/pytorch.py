@@ -48,7 +48,7 @@ def dropout():
     # --8<-- [end:dropout]
     note("dropout.n", x.numel())
     note("dropout.kept", kept)
-    note("dropout.mean", [x.mean(), y.mean()])
+    note("dropout.mean", [x.mean().item(), y.mean().item()])
     # The largest share of the mean's variance that a factor can bring.
     note("dropout.square", (x.double() ** 2).mean())
     note("dropout.same", (y == x * factor).sum())
@@ -170,11 +170,14 @@ class Net(nn.Module):
         self.fc1 = nn.Linear(FEATURES, HIDDEN)
         self.norm = nn.BatchNorm1d(HIDDEN)
         self.fc2 = nn.Linear(HIDDEN, 1)
-        for layer, scale in ((self.fc1, 0.3), (self.fc2, 0.7)):
-            shape = layer.weight.shape
-            w = fill(lambda i: scale * math.sin(i + 1.0), *shape)
-            layer.weight.data.copy_(w)
-            layer.bias.data.zero_()
+        self.set(self.fc1, 0.3)
+        self.set(self.fc2, 0.7)
+
+    def set(self, layer, scale):
+        shape = layer.weight.shape
+        w = fill(lambda i: scale * math.sin(i + 1.0), *shape)
+        layer.weight.data.copy_(w)
+        layer.bias.data.zero_()
 
     def forward(self, x):
         return self.fc2(F.relu(self.norm(self.fc1(x))))
