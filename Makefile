@@ -7,7 +7,7 @@ BIN := .venv/bin
 READY := .venv/ready
 export NO_MKDOCS_2_WARNING = 1
 
-.PHONY: help serve site test check capture check-captures compare diagrams lesson format lint lock browser clean
+.PHONY: help serve site test check capture check-captures compare diagrams audit lesson format lint lock browser clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -35,6 +35,9 @@ compare: $(READY) ## Print every comparison of PyTorch with burn
 
 diagrams: $(READY) browser ## Draw the mermaid diagrams that changed (needs npm)
 	$(BIN)/python -m scripts.diagrams
+
+audit: site browser ## Print weight, Lighthouse and axe of the built site (needs npm)
+	$(BIN)/python -m scripts.audit
 
 lesson: $(READY) ## Begin a lesson: make lesson NAME=optimizer-state PART=main-line
 	$(BIN)/python -m scripts.new_lesson $(NAME) $(PART)

@@ -10,12 +10,12 @@ from scripts import capture, machine
 from scripts.lessons import ROOT, SIDES, Lesson, lessons
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever the zip is made
-NUMPY = re.compile(r"^(numpy==.*?)(?=^\S)", re.MULTILINE | re.DOTALL)
+BESIDE_TORCH = re.compile(r"^((?:numpy|safetensors)==.*?)(?=^\S)", re.MULTILINE | re.DOTALL)
 
 
 def bundle(lesson: Lesson, extra: dict[str, str]) -> bytes:
     """The zip's bytes; `extra` files (the notebooks) by name. The layout is the repository's, cut down to one lesson."""
-    files = {
+    files: dict[str, str | bytes] = {
         "README.md": readme(lesson, list(extra)),
         "Cargo.toml": workspace(lesson),
         "Cargo.lock": lock(lesson),
@@ -28,8 +28,8 @@ def bundle(lesson: Lesson, extra: dict[str, str]) -> bytes:
                 files[path.relative_to(ROOT).as_posix()] = path.read_bytes()
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
-        for name, text in files.items():
-            out.writestr(zipfile.ZipInfo(f"{lesson.name}/{name}", EPOCH), text, zipfile.ZIP_DEFLATED)
+        for name, content in files.items():
+            out.writestr(zipfile.ZipInfo(f"{lesson.name}/{name}", EPOCH), content, zipfile.ZIP_DEFLATED)
     return archive.getvalue()
 
 
@@ -46,9 +46,9 @@ def lock(lesson: Lesson) -> str:
 
 
 def requirements() -> str:
-    """torch and numpy with all that they need, pinned and hashed."""
-    numpy = "".join(NUMPY.findall((ROOT / "requirements.txt").read_text()))
-    return (ROOT / "requirements-torch.txt").read_text() + numpy
+    """torch, numpy and safetensors with all that they need, pinned and hashed."""
+    beside = "".join(BESIDE_TORCH.findall((ROOT / "requirements.txt").read_text()))
+    return (ROOT / "requirements-torch.txt").read_text() + beside
 
 
 def readme(lesson: Lesson, extra: list[str]) -> str:

@@ -6,21 +6,16 @@
 import hashlib
 import json
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from scripts import npm
 from scripts.problems import Problem, Stop
 
 NPM = Path(__file__).resolve().parent / "mermaid"
 SCHEMES = ("light", "dark")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-
-
-def version() -> str:
-    """The mermaid that draws, as `package.json` pins it."""
-    return json.loads((NPM / "package.json").read_text())["dependencies"]["mermaid"]
 
 
 def config() -> dict[str, dict]:
@@ -31,8 +26,16 @@ def config() -> dict[str, dict]:
 def key(source: str) -> str:
     """16 hex digits of all that decides what is drawn: mermaid's version, what it is told, `draw.js`, the source."""
     text = "\n".join(line.rstrip() for line in source.splitlines()).strip("\n")
-    parts = [version(), config(), (NPM / "draw.js").read_text(), text]
+    parts = [npm.version("mermaid"), config(), (NPM / "draw.js").read_text(), text]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def found() -> str:
+    """The system's Chromium. Raises `Stop` where there is none."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not program:
+        raise Stop(Problem("the browser", f"found none of {', '.join(BROWSERS)}", "install Chromium: make browser"))
+    return program
 
 
 @contextmanager
@@ -40,13 +43,8 @@ def browser() -> Iterator[tuple]:
     """A page of the browser that has loaded the pinned mermaid, and the browser's version."""
     from playwright.sync_api import sync_playwright
 
-    program = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not program:
-        raise Stop(Problem("scripts/drawing.py", f"found none of {', '.join(BROWSERS)}", "install Chromium"))
-    package = NPM / "node_modules" / "mermaid"
-    installed = package.exists() and json.loads((package / "package.json").read_text())["version"]
-    if installed != version() and subprocess.run(["npm", "ci"], cwd=NPM, check=False).returncode:
-        raise Stop(Problem("scripts/mermaid", "npm could not install mermaid", "npm ci --prefix scripts/mermaid"))
+    program = found()
+    package = npm.package("mermaid")
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--font-render-hinting=none"]
         chromium = playwright.chromium.launch(executable_path=program, args=arguments)
@@ -70,7 +68,7 @@ def draw(sources: dict[str, str]) -> dict[str, dict[str, str]]:
     with browser() as (page, browser_version):
         for where, source in sources.items():
             name = key(source)
-            drawn[name] = {"mermaid": version(), "browser": browser_version}
+            drawn[name] = {"mermaid": npm.version("mermaid"), "browser": browser_version}
             try:
                 for scheme in SCHEMES:
                     told = settings["common"] | settings[scheme]

@@ -9,7 +9,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
 from pymdownx.superfences import SuperFencesException
 
-from scripts import bundle, checks, execute, plain, preview, search
+from scripts import bundle, checks, execute, offline, plain, preview, search
 from scripts.check_site import check as check_site
 from scripts.lessons import lesson, lessons
 from scripts.problems import Stop
@@ -67,6 +67,7 @@ def on_post_build(config, **kwargs):
             bundle.write(found, site / "downloads")
         search.split(site)
         plain.write(site, config.site_url)
+        offline.write(site)
         stopping(lambda: checks.stop_on(check_site(site, urlparse(config.site_url).path)))
 
 

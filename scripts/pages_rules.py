@@ -110,8 +110,10 @@ def options(site: Site, page: Page) -> Iterator[Problem]:
     asked: dict[str, list[str]] = {}
     waiting: list[str] = []
     for element in page.elements:
+        if not any(container.startswith("`!!! important") for container in element.inside):
+            continue
         for name, args in element.functions:
-            if name == "option" and any(container.startswith("`!!! important") for container in element.inside):
+            if name == "option":
                 waiting.append(args[0] if args else "")
             elif name == "teaser":
                 asked[args[0] if args else ""], waiting = waiting, []
@@ -121,8 +123,7 @@ def options(site: Site, page: Page) -> Iterator[Problem]:
     for index, element, args in page.calls("answer"):
         slugs = asked.get(args[0] if args else "", [])
         above = max((i for i, e in enumerate(page.elements[:index]) if e.level), default=0)
-        inside = [e for e in page.section(above) if "list" in e.inside]
-        explained = {args[0] for e in inside for name, args in e.functions if name == "option" and args}
+        explained = {args[0] for e in page.section(above) for name, args in e.functions if name == "option" and args}
         for slug in (slug for slug in slugs if slug not in explained):
             what = f"the section of {element} does not explain the option {slug}"
             yield page.problem(element.line, what, f'begin an item of a list there with {{{{ option("{slug}") }}}}')

@@ -52,7 +52,8 @@ def edition(text: str, source: str, site_url: str) -> str:
         elif fence and fence[1] == closing and not fence[2]:
             closing = None
         out.append((margin + line).rstrip())
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).strip() + "\n"
+    whole = re.sub(r"\n>(?=\n(?!>))", "\n", "\n".join(out))  # the empty lines behind a callout are not its own
+    return re.sub(r"\n{3,}", "\n\n", whole).strip() + "\n"
 
 
 def write(site: Path, site_url: str) -> None:

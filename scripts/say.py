@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 
-from scripts import capture, execute, machine, notebook, plots, shelf
+from scripts import capture, execute, machine, notebook, offline, plots, shelf
 from scripts.blocks import fence, indent, listing, markdown_table
 from scripts.claims import Agreement, Evaluated, evaluate
 from scripts.compare import Comparison
@@ -26,6 +26,8 @@ from scripts.words import word
 FENCES = {"pytorch": "python", "burn": "rust"}
 NOT_ALONE = re.compile(r"[ \n]+(?=<a class=\"claim\")")  # a claim's mark stays with the word before it
 TOKEN = re.compile(r"^([ \t]*)\ue000(\d+)\ue001[ \t]*$", re.MULTILINE)
+NUMERICS = "main-line/numerics"  # the page that tells how to read a receipt
+MANY = 1_000_000  # ulp, from where on only their order says something
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -52,7 +54,7 @@ class Page:
     CALLS = (
         *("num", "sci", "size", "time", "version", "claim", "option", "teaser", "answer"),
         *("pair", "code", "output", "run", "files", "file", "comparison", "table", "plot", "receipt", "versions"),
-        *("downloads", "lab", "all_lessons", "all_comparisons", "all_teasers"),
+        *("downloads", "whole_site", "lab", "all_lessons", "all_comparisons", "all_teasers"),
     )
 
     def __init__(self, source: str):
@@ -297,23 +299,26 @@ class Page:
             found = evaluated(shelf.stem(source))
             burn = capture.provenance(found.lesson)["burn"]
             for name, (stated, comparison) in found.agreements.items():
-                ulp = max((line.ulp for line in comparison.lines if line.ulp is not None), default=None)
+                ulp = comparison.worst.ulp
                 rows.append(
                     [
                         f"[{shelf.title(source)}]({self.towards(source)}#receipt)",
                         f"`{name}`",
                         str(sum(line.count for line in comparison.lines)),
                         self.sci(comparison.worst.difference, 3),
-                        "" if ulp is None else str(ulp),
+                        "" if ulp is None else str(ulp) if ulp < MANY else self.sci(ulp),
                         self.sci(stated.within, 1),
                         self.verdict(stated, comparison),
                         f"{machine.torch()} / {burn}",
                     ]
                 )
         heads = ("lesson", "comparison", "numbers", "worst", "ulp", "tolerance", "verdict", "torch / burn")
-        table = markdown_table([self.word(head) for head in heads], rows)
-        labels = " ".join(f'data-{key}="{self.word(key)}"' for key in ("filter", "shown"))
-        return self.block(f'<div class="sortable" {labels} markdown="1">\n\n{table}\n\n</div>', table)
+        named = [self.word(head) for head in heads]
+        box = f'<input type="search" class="md-input" placeholder="{self.word("filter")}" aria-label="{self.word("filter")}">'
+        bar = f'<span class="filter">{box} <span role="status"></span></span>'
+        table = markdown_table([f'<button type="button">{head}</button>' for head in named], rows)
+        block = f'<div class="sortable" markdown="1">\n\n{bar}\n\n{table}\n\n</div>'
+        return self.block(block, markdown_table(named, rows))
 
     def all_teasers(self) -> str:
         """Every brain-teaser's question, below its lesson, with a link to it."""
@@ -374,6 +379,7 @@ class Page:
                     markdown_table(
                         [word(k) for k in ("comparison", "worst", "tolerance", "verdict", "reason")], comparisons
                     ),
+                    f"[{word('reading')}]({self.towards(f'{NUMERICS}.{self.language}.md')}#tolerance)",
                     f"**{word('claims')}**" if claims else "",
                     "\n".join(claims),
                 ]
@@ -394,6 +400,10 @@ class Page:
             file = f"{name}.{self.language}.ipynb"
             links.append(f'<a href="{up}downloads/{file}">{file}</a>')
         return " · ".join(links)
+
+    def whole_site(self) -> str:
+        """The link to the zip of the whole site."""
+        return f'<a href="{"../" * self.depth}downloads/{offline.NAME}.zip">{offline.NAME}.zip</a>'
 
     @property
     def depth(self) -> int:
@@ -452,11 +462,12 @@ class Page:
         return "\n\n".join(shown), "\n\n".join(plain)
 
     def origin(self, side: str) -> str:
-        """Above a piece of code: the program that it comes from, to open, and the link to how to run it."""
+        """Above a piece of code: the program that it comes from, to open, the link to how to run it, and a copy button."""
         lesson = self.evaluated.lesson
         file = f'<a href="{"../" * self.depth}downloads/{lesson.name}/{SIDES[side]}">{lesson.name}/{SIDES[side]}</a>'
         again = f'<a href="{self.receipt_page()}#repeat">{self.word("repeat")}</a>'
-        return f'<span class="origin">{file} {again}</span>'
+        copy = f'<button type="button" class="copy" data-done="{self.word("copied")}">{self.word("copy")}</button>'
+        return f'<span class="origin">{file} {again} {copy}</span>'
 
     def text(self, text: str, title: str = "") -> str:
         """A block with what a program or a comparison printed."""

@@ -4,11 +4,15 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
+from scripts.host import hosted
 from scripts.lessons import ROOT
+from tests.reading import ARGUMENTS, Reader
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -71,3 +75,53 @@ def executed() -> None:
     (ROOT / ".cache").mkdir(exist_ok=True)
     with FileLock(ROOT / ".cache" / "executed.lock"):
         everything()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests; without one they are skipped, except in CI, where that is a failure."""
+    if CHROMIUM is None:
+        why = "there is no Chromium to test the site with: make browser"
+        pytest.fail(why, pytrace=False) if os.environ.get("CI") else pytest.skip(why)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def server(site: Path) -> Iterator[str]:
+    """The address at which the site is served."""
+    with hosted(site) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def reader(browser: Browser, server: str) -> Iterator[Reader]:
+    made = Reader(browser, server)
+    yield made
+    made.context.close()
+
+
+@pytest.fixture(scope="module")
+def looker(browser: Browser, server: str) -> Iterator[Reader]:
+    """A reader for the tests that share a page."""
+    made = Reader(browser, server)
+    made.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server)
+    yield made
+    made.context.close()
+
+
+@pytest.fixture(scope="module")
+def opened(looker: Reader, request) -> Reader:
+    """A reader at the page that the test is parametrised with; tests leave it there."""
+    looker.begin(request.param.screen).open(request.param.language, request.param.path)
+    return looker
+
+
+@pytest.fixture(scope="module")
+def scriptless(browser: Browser, server: str) -> Iterator[Reader]:
+    """A reader whose browser runs no scripts."""
+    made = Reader(browser, server, java_script_enabled=False)
+    yield made
+    made.context.close()

@@ -25,11 +25,15 @@ class TestBundle:
         names = {name.removeprefix(f"{lesson.name}/") for name in archive.namelist()}
         assert {"README.md", "Cargo.toml", "Cargo.lock", "requirements.txt", "lesson/lib.rs", "x.ipynb"} <= names
         assert {f"snippets/{lesson.name}/{file}" for file in ("pytorch.py", "burn.rs", "Cargo.toml")} <= names
+        inputs = (path for path in lesson.folder.rglob("*") if path.suffix in (".pt", ".safetensors"))
+        for path in inputs:  # not text
+            assert archive.read(f"{lesson.name}/{path.relative_to(ROOT).as_posix()}") == path.read_bytes()
         locked = tomllib.loads(archive.read(f"{lesson.name}/Cargo.lock").decode())["package"]
         mine = {package["name"] for package in locked if "source" not in package}
         assert mine == {"lesson", lesson.name}
         requirements = archive.read(f"{lesson.name}/requirements.txt").decode()
-        assert "torch==" in requirements and "numpy==" in requirements and "http" not in requirements
+        assert all(f"{package}==" in requirements for package in ("torch", "numpy", "safetensors"))
+        assert "http" not in requirements
 
     @pytest.mark.xdist_group("cargo")
     def test_it_builds_and_runs(self, lesson, tmp_path):

@@ -10,7 +10,7 @@ import markdown
 import pytest
 from pymdownx.superfences import SuperFencesException
 
-from scripts import diagrams, drawing
+from scripts import diagrams, drawing, npm
 from scripts.problems import Problem, Stop
 
 FLOW = """flowchart TD
@@ -111,7 +111,7 @@ def test_a_key_changes_with_the_source_and_not_with_its_margins():
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
-        ("package.json", f'"mermaid": "{drawing.version()}"', '"mermaid": "0.0.1"'),
+        ("package.json", f'"mermaid": "{npm.version("mermaid")}"', '"mermaid": "0.0.1"'),
         ("config.json", '"look": "classic"', '"look": "neo"'),
         ("draw.js", "mermaid.initialize", "mermaid . initialize"),
     ],
@@ -293,8 +293,8 @@ def test_a_page_with_a_missing_drawing_ends_the_build(docs):
 
 def test_mermaid_is_pinned_and_the_lock_names_no_host():
     lock = (drawing.NPM / "package-lock.json").read_text()
-    assert re.fullmatch(r"\d+\.\d+\.\d+", drawing.version())
-    assert json.loads(lock)["packages"]["node_modules/mermaid"]["version"] == drawing.version()
+    assert re.fullmatch(r"\d+\.\d+\.\d+", npm.version("mermaid"))
+    assert json.loads(lock)["packages"]["node_modules/mermaid"]["version"] == npm.version("mermaid")
     assert "http" not in lock, "strip `funding` and `resolved` from scripts/mermaid/package-lock.json"
 
 

@@ -78,15 +78,15 @@ flowchart LR
 !!! important "动脑筋"
     换成两倍的学习率，损失会怎样？不用动量呢？
 
-    {{ teaser("double-rate") }}
+    {{ option("faster") }} {{ option("diverges") }} {{ teaser("double-rate") }}
 
-    {{ teaser("no-momentum") }}
+    {{ option("slower") }} {{ option("still") }} {{ teaser("no-momentum") }}
 
 ## 动脑筋的答案 { #answers }
 
 ### 两倍的学习率 { #double-rate }
 
-{{ answer("double-rate") }}
+{{ option("faster") }} {{ option("diverges") }} {{ answer("double-rate", "diverges") }}
 
 两边都发散，原因在动量。
 
@@ -96,7 +96,7 @@ flowchart LR
 
 损失稳步下降。
 
-{{ answer("no-momentum") }}
+{{ option("slower") }} {{ option("still") }} {{ answer("no-momentum", "slower") }}
 
 {{ output("burn", "momentum") }}
 
@@ -180,15 +180,15 @@ If they differ, see where two or three tenths come from; GPT-2 and utf-8 are nam
 !!! important "Brain-teaser"
     What does the loss do at twice the learning rate? And without momentum?
 
-    {{ teaser("double-rate") }}
+    {{ option("faster") }} {{ option("diverges") }} {{ teaser("double-rate") }}
 
-    {{ teaser("no-momentum") }}
+    {{ option("slower") }} {{ option("still") }} {{ teaser("no-momentum") }}
 
 ## Answers { #answers }
 
 ### Twice the learning rate { #double-rate }
 
-{{ answer("double-rate") }}
+{{ option("faster") }} {{ option("diverges") }} {{ answer("double-rate", "diverges") }}
 
 Both diverge, because of momentum.
 
@@ -198,7 +198,7 @@ Both diverge, because of momentum.
 
 The loss falls steadily.
 
-{{ answer("no-momentum") }}
+{{ option("slower") }} {{ option("still") }} {{ answer("no-momentum", "slower") }}
 
 {{ output("burn", "momentum") }}
 
@@ -297,11 +297,15 @@ class Fault(NamedTuple):
 
 P, Q = "两边都发散", "Both diverge"  # where a paragraph begins
 TYPED = "typed by hand"
-ID, CALL = "double-rate", '{{ answer("double-rate") }}'
-TWO = '{{ teaser("double-rate") }}\n\n    {{ teaser("no-momentum") }}'
+ID, CALL = "double-rate", '{{ answer("double-rate", "diverges") }}'
+ONE, OTHER = (
+    " ".join(f'{{{{ {call}("{name}") }}}}' for call, name in zip(("option", "option", "teaser"), names))
+    for names in (("faster", "diverges", ID), ("slower", "still", "no-momentum"))
+)
+TWO = f"{ONE}\n\n    {OTHER}"
 HOME, RECEIPT = "../index.md#main-line", "{{ receipt() }}\n"
 DESCRIBED = "description: 同一个训练循环，PyTorch 与 burn 各写一遍。\n"
-SWAPPED = '{{ teaser("no-momentum") }}\n\n    {{ teaser("double-rate") }}'
+SWAPPED = f"{OTHER}\n\n    {ONE}"
 
 FAULTS = [
     # Both languages have the same: here is what the Chinese page has, and what the English page has.
@@ -417,7 +421,22 @@ FAULTS = [
     Fault(Z, "(loss.svg", "(https://example.org/loss.svg", "comes from another site"),
     # Brain-teasers, sections, lessons.
     Fault(Z, f'teaser("{ID}")', 'teaser("x")', 'has no {{ answer("x") }}', also=f'no {{{{ teaser("{ID}")'),
-    Fault(Z, CALL + "\n", "", f"in `!!! important` has no {CALL}", at="{{ teaser("),
+    Fault(Z, CALL, "", f'in `!!! important` has no {{{{ answer("{ID}") }}}}', at="{{ teaser("),
+    Fault(
+        Z,
+        '"faster") }} {{ option("diverges") }} {{ teaser',
+        '"faster") }} {{ teaser',
+        "has no options to choose from",
+        also="does not say which option",
+    ),
+    Fault(
+        Z,
+        '{{ option("faster") }} {{ option("diverges") }} {{ answer',
+        '{{ option("faster") }} {{ answer',
+        "does not explain the option diverges",
+    ),
+    Fault(Z, f'{ID}", "diverges")', f'{ID}")', "does not say which option is right"),
+    Fault(Z, f'{ID}", "diverges")', f'{ID}", "nothing")', "does not say which option is right"),
     Fault(Z, P, f"{CALL}\n\n{P}", f"`{CALL}` is there 2 times", also="is there 2 times"),
     Fault(Z, "万一", f"{CALL}\n\n万一", f"macro call `{CALL}` is before macro call `{{{{ teaser(", also=ID),
     Fault(Z, TWO, SWAPPED, "the answers are in the order double-rate, no-momentum, the teasers in", at=CALL),

@@ -54,10 +54,15 @@ def test_crates_are_pinned_once_in_the_workspace():
                 assert wanted == {"workspace": True}, f"{manifest}: {name}"
 
 
-def test_npm_packages_are_pinned():
-    wanted = json.loads((ROOT / "scripts/mermaid/package.json").read_text())
-    for name, version in {**wanted.get("dependencies", {}), **wanted.get("devDependencies", {})}.items():
+@pytest.mark.parametrize(
+    "manifest", sorted((ROOT / "scripts").glob("*/package.json")), ids=lambda path: path.parent.name
+)
+def test_npm_packages_are_pinned(manifest):
+    wanted = json.loads(manifest.read_text())
+    assert wanted["dependencies"]
+    for name, version in {**wanted["dependencies"], **wanted.get("devDependencies", {})}.items():
         assert re.fullmatch(r"\d+\.\d+\.\d+", version), name
+    assert "resolved" not in (manifest.parent / "package-lock.json").read_text()
 
 
 def test_actions_are_pinned_to_commits():

@@ -106,6 +106,17 @@ for (const box of all(".long")) {
   })
 }
 
+// Code is copied as it stands in its program.
+
+for (const button of all("button.copy")) {
+  const { textContent } = button
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(button.closest("p").nextElementSibling.querySelector("pre > code").textContent.trimEnd())
+    button.textContent = button.dataset.done
+    setTimeout(() => { button.textContent = textContent }, 1500)
+  })
+}
+
 // Brain-teasers: the reader commits to an option, and only then sees which is right, and what there is to say of theirs.
 
 for (const teaser of all("a.teaser:not([data-right])")) {
@@ -118,7 +129,10 @@ for (const teaser of all("a.teaser:not([data-right])")) {
   verdict.setAttribute("aria-live", "polite")
   teaser.closest("p").after(verdict)
 
-  const explanation = name => document.querySelector(`li > a.option[data-option="${name}"], li > p > a.option[data-option="${name}"]`)
+  const explanation = name => {
+    const mentions = all(`a.option[data-option="${name}"]`)
+    return (mentions.find(mention => mention.closest("li")) ?? mentions[0]).closest("li, p")
+  }
   const reveal = chosen => {
     for (const option of options) {
       const button = option.closest("li").querySelector("button")
@@ -128,7 +142,7 @@ for (const teaser of all("a.teaser:not([data-right])")) {
     const told = new Set([chosen, answer.dataset.right])
     verdict.replaceChildren(...[...told].map(name => {
       const box = document.createElement("div")
-      box.append(...[...explanation(name).closest("li").cloneNode(true).childNodes])
+      box.append(...explanation(name).cloneNode(true).childNodes)
       for (const named of all("[id]", box)) named.removeAttribute("id")
       return box
     }))
@@ -162,19 +176,11 @@ for (const link of all("a.asked")) {
 for (const box of all(".sortable")) {
   const body = box.querySelector("tbody")
   const rows = all("tr", body)
-  const input = document.createElement("input")
-  const count = document.createElement("output")
-  const bar = document.createElement("p")
-  input.type = "search"
-  input.placeholder = input.ariaLabel = box.dataset.filter
-  input.className = "md-input"
-  bar.className = "filter"
-  bar.append(input, count)
-  box.prepend(bar)
+  const input = box.querySelector("input")
   const filter = () => {
     const words = input.value.toLowerCase().split(/\s+/)
     for (const row of rows) row.hidden = !words.every(word => row.textContent.toLowerCase().includes(word))
-    count.textContent = `${rows.filter(row => !row.hidden).length} / ${rows.length} ${box.dataset.shown}`
+    box.querySelector("[role=status]").textContent = `${rows.filter(row => !row.hidden).length} / ${rows.length}`
   }
   input.addEventListener("input", filter)
   filter()
@@ -187,11 +193,7 @@ for (const box of all(".sortable")) {
     return power ? (power[1] ?? 1) * 10 ** power[2] : text === "" ? -1 : Number.isNaN(Number(text)) ? text : Number(text)
   }
   all("thead th", box).forEach((head, column) => {
-    const button = document.createElement("button")
-    button.type = "button"
-    button.append(...head.childNodes)
-    head.append(button)
-    button.addEventListener("click", () => {
+    head.querySelector("button").addEventListener("click", () => {
       const down = head.ariaSort === "ascending"
       for (const other of all("thead th", box)) other.removeAttribute("aria-sort")
       head.ariaSort = down ? "descending" : "ascending"
@@ -213,6 +215,16 @@ document.addEventListener("click", ({ target }) => {
   const above = all("article :is(h2, h3)[id]").filter(heading => heading.getBoundingClientRect().top < innerHeight / 3)
   link.hash = above.length ? above.at(-1).id : ""
 }, true)
+
+// What the theme leaves out for those who read with a keyboard or a screen reader.
+
+document.querySelector(".md-search").ariaLabel = document.querySelector(".md-search__input").placeholder
+addEventListener("load", () => {
+  for (const box of all(".md-typeset__scrollwrap, .diagram > div, .notebook pre > code")) {
+    box.tabIndex = 0
+    box.role = "group"
+  }
+})
 
 // What is folded is printed too.
 

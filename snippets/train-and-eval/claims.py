@@ -186,14 +186,17 @@ def weight_of_the_new(torch: Side, burn: Side) -> Verdict:
 
 
 @claim(
-    en="Where PyTorch raises (exit status {left}), burn returns zeros: {right}",
-    zh="PyTorch 报错（退出状态 {left}），burn 返回零：{right}",
+    en="PyTorch raises and leaves its running variance at one; burn returns zeros: {left} of {right}",
+    zh="PyTorch 报错，运行方差仍是一；burn 返回零：{right} 个里 {left} 个",
 )
 def one_is_silent(torch: Side, burn: Side) -> Verdict:
+    printed = torch.run("batch-of-one").result.output["batch-of-one"]
     output = burn.run("batch-of-one")["output"]
-    status = torch.run("batch-of-one").result.status
+    found = equal(int((output == 0).sum()), output.size)
+    raised = printed.startswith("Expected more than 1 value per channel")
+    still = bool((torch.run("batch-of-one")["var"] == 1).all())
     return Verdict(
-        status, "/", output.tolist(), status == 1 and not output.any()
+        found.left, "=", found.right, found.holds and raised and still
     )
 
 

@@ -343,10 +343,14 @@ def batch_of_one():
     section("batch-of-one")
     # --8<-- [start:batch-of-one]
     norm = nn.BatchNorm1d(2)
-    y = norm(torch.tensor([[1.0, 2.0]]))
-    print("output", show(y))
+    try:
+        y = norm(torch.tensor([[1.0, 2.0]]))
+        print("output", show(y))
+    except ValueError as error:
+        print(error)
     print("running var", show(norm.running_var))
     # --8<-- [end:batch-of-one]
+    note("var", norm.running_var)
 
 
 def none_kept():
