@@ -25,7 +25,6 @@ use burn::optim::{
 use burn::prelude::*;
 use burn::tensor::activation::tanh;
 use burn::train::metric::LearningRateMetric;
-use burn::train::renderer::CliMetricsRenderer;
 use burn::train::{
     InferenceStep, Learner, SupervisedTraining, TrainOutput, TrainStep,
 };
@@ -571,7 +570,6 @@ impl InferenceStep for Net {
 }
 
 fn learner(device: &Device) {
-    section("renderer");
     let loader = |device: Device| {
         DataLoaderBuilder::new(Ranges)
             .batch_size(2)
@@ -590,7 +588,6 @@ fn learner(device: &Device) {
         // --8<-- [part:every]
         .grads_accumulation(2)
         // --8<-- [part:]
-        .renderer(Box::new(CliMetricsRenderer::new()))
         .launch(learner);
     // --8<-- [end:learner]
     keep("learner", &result.model);
@@ -635,7 +632,7 @@ impl Optimizer for Signum {
         (tensor, Some(SignumState { mean }))
     }
 
-    // --8<-- [part:device]
+    // --8<-- [part:]
     fn to_device<const D: usize>(
         state: SignumState<D>,
         device: &Device,
@@ -748,6 +745,8 @@ fn main() {
     let device = &Device::flex().autodiff();
     match std::env::args().nth(1).as_deref() {
         None => {
+            // prints its progress, so before the first section
+            learner(device);
             section("walk");
             walk(device);
             keep("start", &Net::new(device));
@@ -765,7 +764,6 @@ fn main() {
             order();
             high();
             accumulate(device);
-            learner(device);
             own(device);
             foreign(device);
             asked(device);
