@@ -30,8 +30,7 @@ use burn::train::{
 };
 use lesson::{note, record, section};
 
-// --8<-- [start:net]
-// --8<-- [part:wave]
+// --8<-- [start:wave]
 fn wave<const D: usize>(
     shape: [usize; D],
     pace: f64,
@@ -41,7 +40,9 @@ fn wave<const D: usize>(
     let values = (1..=n).map(|k| (pace * k as f64).sin() as f32).collect();
     Tensor::from_data(TensorData::new::<f32, _>(values, shape), device)
 }
+// --8<-- [end:wave]
 
+// --8<-- [start:net]
 // --8<-- [part:layers]
 #[derive(Module, Debug)]
 struct Net {
@@ -318,9 +319,9 @@ fn alone(device: &Device) {
         let change = head.weight.val() - model.head.weight.val();
         let moved = change.abs().max().into_scalar::<f32>();
         println!("{name}: moved {}", moved > 0.0);
-        // --8<-- [end:alone]
         note(&format!("alone.{name}"), [moved]);
     }
+    // --8<-- [end:alone]
 }
 
 fn clipping(device: &Device) {

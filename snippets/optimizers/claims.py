@@ -374,14 +374,14 @@ def parameters(torch: Side, burn: Side) -> int:
 
 
 @table(
-    en="schedule | the first five rates, in burn | max diff",
-    zh="调度 | burn 的前五个学习率 | 最大差距",
+    en="schedule | the first five, in burn | max diff",
+    zh="调度 | burn 的前五个 | 最大差距",
 )
 def rates(torch: Side, burn: Side) -> list[list[str]]:
     rows = []
     for name in RATES:
         ours = burn[f"rates.{name}"]
         apart = np.abs(torch[f"rates.{name}"] - ours).max()
-        shown = " ".join(f"{rate:.3f}" for rate in ours[:5])
+        shown = " ".join(f"{rate:.3g}" for rate in ours[:5])
         rows.append([name, shown, f"{apart:.1e}" if apart else "0"])
     return rows

@@ -23,13 +23,16 @@ from lesson import note, record, section
 torch.set_num_threads(1)
 
 
-# --8<-- [start:net]
-# --8<-- [part:wave]
+# --8<-- [start:wave]
 def wave(shape, pace):
     k = torch.arange(1, math.prod(shape) + 1, dtype=torch.float64)
     return torch.sin(pace * k).float().reshape(shape)
 
 
+# --8<-- [end:wave]
+
+
+# --8<-- [start:net]
 # --8<-- [part:layers]
 class Net(nn.Module):
     def __init__(self):
