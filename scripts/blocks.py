@@ -3,7 +3,7 @@
 import re
 
 LONG = 16  # an output of more lines is shown folded
-BUTTON = '<button type="button" class="unfold md-button" aria-expanded="false">{label}</button>'
+BUTTON = '<button type="button" class="unfold md-button">{label}</button>'
 
 
 def fence(language: str, text: str, title: str = "", options: str = "") -> str:
@@ -15,15 +15,14 @@ def fence(language: str, text: str, title: str = "", options: str = "") -> str:
 
 
 def listing(text: str, block: str, label: str) -> str:
-    """`block` shows `text`; if that is long, only its beginning shows until the reader presses the button `label`.
+    """`block` shows `text`; if that is long, only its beginning shows while the button `label` stands below it.
 
     `{lines}` in the label stands for the number of lines. Without scripts, and in print, all of it shows.
     """
     lines = text.count("\n") + 1
     if lines <= LONG:
         return block
-    button = BUTTON.format(label=label.format(lines=lines))
-    return f'<div class="long" markdown="1">\n\n{block}\n\n{button}\n\n</div>'
+    return f"{block}\n\n{BUTTON.format(label=label.format(lines=lines))}"
 
 
 def indent(text: str, margin: str = "    ") -> str:

@@ -95,13 +95,18 @@ def captured(lesson: Lesson, run: Run) -> Result:
     return load(lesson.folder / "captured" / run.name)
 
 
-def capture(lesson: Lesson, binaries: Path) -> None:
-    """Run the lesson's burn program twice, hold the runs against each other, and replace `captured/` as a whole."""
+def capture(lesson: Lesson, binaries: Path, key: str) -> None:
+    """Run the lesson's burn program twice, hold the runs against each other, and replace `captured/` as a whole.
+
+    `key` is the lesson's from before the programs were built: sources that changed since then are an error.
+    """
     first, second = results(lesson, binaries), results(lesson, binaries)
     for name in first:
         for problem in differences(first[name], second[name], exact=True):
             where = f"{lesson.where('burn')} (run {name}) {problem.where}"
             raise Stop(Problem(where, f"two runs differ: {problem.what}", "make the program deterministic"))
+    if lesson.key("burn") != key:
+        raise Stop(Problem(lesson.where("burn"), "it was changed while its program was built and run", MEND))
     final = lesson.folder / "captured"
     work = ROOT / ".cache"
     work.mkdir(exist_ok=True)
@@ -116,7 +121,7 @@ def capture(lesson: Lesson, binaries: Path) -> None:
             "processor": machine.processor(),
             "system": machine.system(),
             "date": datetime.date.today().isoformat(),
-            "key": lesson.key("burn"),
+            "key": key,
             "digest": digest(folder),
         }
         (folder / "provenance.json").write_text(json.dumps(about, indent=1) + "\n")
@@ -219,9 +224,10 @@ def main() -> None:
             print(f"captures of {len(found)} lesson(s) hold")
         else:
             stale = [lesson for lesson in found if options.all or check_fresh(lesson)]
+            keys = {lesson.name: lesson.key("burn") for lesson in stale}
             binaries = build() if stale else None
             for lesson in stale:
-                capture(lesson, binaries)
+                capture(lesson, binaries, keys[lesson.name])
                 print(f"captured {lesson.name}")
             if not stale:
                 print("every capture is up to date")

@@ -125,14 +125,20 @@ Loader.add_multi_constructor("", lambda loader, suffix, node: None)
 
 def nav(root: Path) -> list[str]:
     """The files that mkdocs.yml's nav names, in its order, without links to other sites."""
+    return list(named((root / "mkdocs.yml").read_text(encoding="utf-8")))
+
+
+@cache
+def named(settings: str) -> tuple[str, ...]:
+    """The files that the nav of these settings names."""
 
     def flat(entry) -> Iterable[str]:
         if isinstance(entry, str):
             return [entry]
         return [name for inner in (entry.values() if isinstance(entry, dict) else entry or []) for name in flat(inner)]
 
-    settings = yaml.load((root / "mkdocs.yml").read_text(encoding="utf-8"), Loader)
-    return [name for name in flat(settings.get("nav")) if not re.match(r"[a-z]+:", name)]
+    nav = yaml.load(settings, Loader).get("nav")
+    return tuple(name for name in flat(nav) if not re.match(r"[a-z]+:", name))
 
 
 def main(root: Path = ROOT) -> int:

@@ -59,7 +59,8 @@ class Comparison:
         worst = self.worst
         value = worst.fault or f"{worst.difference:.2e}"
         end = f"worst={value} ({worst.name})  tolerance={self.tolerance:.0e}  {verdict}"
-        return "\n".join([*(f"{line.name:<{width}}  {line}" for line in shown), end])
+        more = [f"… and {len(self.lines) - len(shown)} more"] if len(shown) < len(self.lines) else []
+        return "\n".join([*(f"{line.name:<{width}}  {line}" for line in shown), *more, end])
 
 
 def compare(

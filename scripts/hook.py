@@ -67,8 +67,7 @@ def on_post_build(config, **kwargs):
             bundle.write(found, site / "downloads")
         search.split(site)
         plain.write(site, config.site_url)
-        if publishing:
-            offline.write(site)
+        offline.write(site)
         stopping(lambda: checks.stop_on(check_site(site, urlparse(config.site_url).path)))
 
 

@@ -5,7 +5,7 @@ import hashlib
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from scripts.problems import Problem, Stop
@@ -100,7 +100,7 @@ class Lesson:
 
     def sections(self, side: str) -> dict[str, Code]:
         """The code between the marks, by name, dedented. Raises `Stop` where the marks are wrong."""
-        return parse_sections(self.program(side).read_text(), self.where(side))
+        return dict(parse_sections(self.program(side).read_text(), self.where(side)))
 
     def outputs(self, side: str) -> list[str]:
         """The names of the sections in which the program prints."""
@@ -158,6 +158,7 @@ def lesson(name: str) -> Lesson:
     raise Stop(Problem(f"snippets/{name}", "there is no such lesson", f"make lesson NAME={name}"))
 
 
+@cache
 def parse_sections(text: str, where: str) -> dict[str, Code]:
     """The lines between `--8<-- [start:name]` and `[end:name]`, by name; sections may nest.
 
@@ -232,24 +233,37 @@ def parts(lines: list[str], marks: list[tuple[int, str]]) -> dict[str, list[rang
     return found
 
 
-def local_imports(path: Path, folders: list[Path]) -> list[Path]:
-    """The files in `folders` that a Python file imports."""
+@cache
+def imports(text: str) -> list[str]:
+    """The names of the modules that a Python source may import."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(), filename=str(path))):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    files = [folder / Path(*name.split(".")) for name in sorted(names) for folder in folders]
+    return sorted(names)
+
+
+def local_imports(path: Path, folders: list[Path]) -> list[Path]:
+    """The files in `folders` that a Python file imports."""
+    files = [folder / Path(*name.split(".")) for name in imports(path.read_text()) for folder in folders]
     candidates = [p for file in files for p in (file.with_suffix(".py"), file / "__init__.py")]
     return [p for p in candidates if p.is_file()]
 
 
+@cache
+def lock_entries(text: str) -> dict[str, list[dict]]:
+    """The packages of a Cargo.lock by name."""
+    packages: dict[str, list[dict]] = {}
+    for entry in tomllib.loads(text)["package"]:
+        packages.setdefault(entry["name"], []).append(entry)
+    return packages
+
+
 def locked(package: str, lock: Path | None = None) -> list[tuple[str, str, str]]:
     """Name, version and checksum of every crate that `package` is built with, from Cargo.lock."""
-    packages: dict[str, list[dict]] = {}
-    for entry in tomllib.loads((lock or ROOT / "Cargo.lock").read_text())["package"]:
-        packages.setdefault(entry["name"], []).append(entry)
+    packages = lock_entries((lock or ROOT / "Cargo.lock").read_text())
     if package not in packages:
         raise Stop(Problem("Cargo.lock", f"it knows no package {package!r}", "cargo update --workspace --offline"))
     found, todo = {}, [packages[package][0]]

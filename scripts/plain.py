@@ -10,6 +10,7 @@ pages: dict[str, str] = {}  # the expanded plain text of each page that was rend
 FENCE = re.compile(r"^ *(`{3,})(.*)$")
 CALLOUT = re.compile(r'^( *)(?:!!!|\?\?\?\+?) [\w ]+?"(.*)"$')
 ATTRIBUTES = re.compile(r" ?\{:? ?[#.][^{}\n]*\}")
+BREAK = re.compile(r"<br ?/?>")
 TAG = re.compile(r"</?[a-zA-Z][^<>\n]*>")
 LINK = re.compile(r"\]\((?![a-z]+:|#|/)([^)#\s]+)\.md(#[^)\s]+)?\)")
 ABOUT = {
@@ -32,7 +33,7 @@ def edition(text: str, source: str, site_url: str) -> str:
     def plain(text: str) -> str:
         """Without tags and attributes, but for those in code spans."""
         pieces = re.split(r"(`[^`]*`)", text)
-        pieces[::2] = (TAG.sub("", ATTRIBUTES.sub("", piece)) for piece in pieces[::2])
+        pieces[::2] = (TAG.sub("", BREAK.sub(" / ", ATTRIBUTES.sub("", piece))) for piece in pieces[::2])
         return LINK.sub(link, "".join(pieces))
 
     out, closing, quoted = [], None, None

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 
-from scripts import capture, execute, machine, notebook, plots, shelf
+from scripts import capture, execute, machine, notebook, offline, plots, shelf
 from scripts.blocks import fence, indent, listing, markdown_table
 from scripts.claims import Agreement, Evaluated, evaluate
 from scripts.compare import Comparison
@@ -26,6 +26,7 @@ from scripts.words import word
 FENCES = {"pytorch": "python", "burn": "rust"}
 NOT_ALONE = re.compile(r"[ \n]+(?=<a class=\"claim\")")  # a claim's mark stays with the word before it
 TOKEN = re.compile(r"^([ \t]*)\ue000(\d+)\ue001[ \t]*$", re.MULTILINE)
+NUMERICS = "main-line/numerics"  # the page that tells how to read a receipt
 MANY = 1_000_000  # ulp, from where on only their order says something
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -53,7 +54,7 @@ class Page:
     CALLS = (
         *("num", "sci", "size", "time", "version", "claim", "option", "teaser", "answer"),
         *("pair", "code", "output", "run", "files", "file", "comparison", "table", "plot", "receipt", "versions"),
-        *("downloads", "lab", "all_lessons", "all_comparisons", "all_teasers"),
+        *("downloads", "whole_site", "lab", "all_lessons", "all_comparisons", "all_teasers"),
     )
 
     def __init__(self, source: str):
@@ -378,6 +379,7 @@ class Page:
                     markdown_table(
                         [word(k) for k in ("comparison", "worst", "tolerance", "verdict", "reason")], comparisons
                     ),
+                    f"[{word('reading')}]({self.towards(f'{NUMERICS}.{self.language}.md')}#tolerance)",
                     f"**{word('claims')}**" if claims else "",
                     "\n".join(claims),
                 ]
@@ -398,6 +400,10 @@ class Page:
             file = f"{name}.{self.language}.ipynb"
             links.append(f'<a href="{up}downloads/{file}">{file}</a>')
         return " · ".join(links)
+
+    def whole_site(self) -> str:
+        """The link to the zip of the whole site."""
+        return f'<a href="{"../" * self.depth}downloads/{offline.NAME}.zip">{offline.NAME}.zip</a>'
 
     @property
     def depth(self) -> int:

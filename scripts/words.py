@@ -19,6 +19,7 @@ WORDS = {
     "numbers": {"en": "Numbers", "zh": "数的个数"},
     "on this machine": {"en": "on this machine", "zh": "本机"},
     "one thread": {"en": "one thread", "zh": "单线程"},
+    "reading": {"en": "How a tolerance is chosen, and a mismatch read", "zh": "容差怎么选，不一致怎么读"},
     "reason": {"en": "Why this tolerance", "zh": "容差的理由"},
     "repeat": {"en": "Run it again", "zh": "重新运行"},
     "repeats": {"en": "Repeats", "zh": "重做"},

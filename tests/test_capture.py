@@ -73,7 +73,7 @@ def lesson(tmp_path, monkeypatch) -> Lesson:
 
 
 def test_a_capture_replaces_the_folder_as_a_whole(lesson, tmp_path):
-    capture.capture(lesson, tmp_path)
+    capture.capture(lesson, tmp_path, lesson.key("burn"))
     names = sorted(path.name for path in (lesson.folder / "captured").rglob("*") if path.is_file())
     assert names == ["a.txt", "provenance.json", "run.json", "values.jsonl", "x.log"]
     assert capture.provenance(lesson)["digest"] == capture.digest(lesson.folder / "captured")
@@ -87,7 +87,7 @@ def test_an_interrupted_capture_leaves_what_was_there(lesson, tmp_path, monkeypa
     where = {"results": (capture, "results"), "save": (capture, "save"), "provenance": (capture, "features")}[step]
     monkeypatch.setattr(*where, interrupt)
     with pytest.raises(KeyboardInterrupt):
-        capture.capture(lesson, tmp_path)
+        capture.capture(lesson, tmp_path, lesson.key("burn"))
     assert [path.name for path in (lesson.folder / "captured").iterdir()] == ["old.txt"]
     assert not list(tmp_path.glob(".cache/*"))
 
@@ -96,7 +96,7 @@ def test_a_program_that_differs_from_run_to_run_is_not_captured(lesson, tmp_path
     results = iter([{"main": KEPT}, {"main": replace(KEPT, output={"a": "loss 0.700001\nstep 3"})}])
     monkeypatch.setattr(capture, "results", lambda *_: next(results))
     with pytest.raises(Stop, match=r"two runs differ.*make the program deterministic"):
-        capture.capture(lesson, tmp_path)
+        capture.capture(lesson, tmp_path, lesson.key("burn"))
     assert [path.name for path in (lesson.folder / "captured").iterdir()] == ["old.txt"]
 
 
@@ -105,3 +105,9 @@ def test_every_capture_holds_when_burn_runs_again():
     binaries = capture.build()
     problems = [problem for lesson in lessons() for problem in capture.check(lesson, binaries)]
     assert not problems, "\n".join(map(str, problems))
+
+
+def test_a_source_that_changes_while_it_is_captured_is_an_error(lesson, tmp_path):
+    with pytest.raises(Stop, match="it was changed while its program was built and run"):
+        capture.capture(lesson, tmp_path, "the key before")
+    assert [path.name for path in (lesson.folder / "captured").iterdir()] == ["old.txt"]

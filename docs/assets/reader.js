@@ -97,12 +97,12 @@ for (const pair of all(".pair[data-parts]")) {
 
 // Long outputs show their beginning until all of it is asked for.
 
-for (const box of all(".long")) {
-  const button = box.querySelector(".unfold")
+for (const button of all(".unfold")) {
   button.addEventListener("click", () => {
-    box.classList.add("open")
-    box.querySelector("pre > code").focus()
-    button.remove()
+    const { parentElement: below } = button
+    below.previousElementSibling.querySelector("code").tabIndex = -1
+    below.previousElementSibling.querySelector("code").focus()
+    below.remove()
   })
 }
 
