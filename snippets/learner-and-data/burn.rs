@@ -4,6 +4,8 @@ use std::fs;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use burn::data::dataloader::batcher::Batcher;
 use burn::data::dataloader::{
@@ -298,6 +300,19 @@ impl Numeric for SampleLoss {
     }
 }
 
+/// A log with its last line: a thread of its own writes it, which may still
+/// be at it when `launch` returns.
+fn finished(path: &str) -> String {
+    for _ in 0..500 {
+        let log = fs::read_to_string(path).unwrap_or_default();
+        if log.trim_end().ends_with("final") {
+            return log;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{path} has no last line");
+}
+
 /// One metric in one epoch, from the Learner's log: its value for each batch,
 /// and for the whole (of an epoch that ended).
 fn logged(
@@ -307,7 +322,7 @@ fn logged(
     metric: &str,
 ) -> (Vec<f64>, f64) {
     let path = format!("{folder}/{split}/epoch-{epoch}/{metric}.log");
-    let log = fs::read_to_string(path).unwrap();
+    let log = finished(&path);
     let value = |line: &str| line.split_once(',').unwrap().0.parse().unwrap();
     let mut values: Vec<f64> = log.lines().map(value).collect();
     let whole = values.pop().unwrap();
@@ -385,6 +400,8 @@ fn whole(device: &Device) -> String {
     for (name, size) in [("train", TRAIN), ("valid", VALID), ("batch", BATCH)] {
         record(&format!("task.{name}"), [size]);
     }
+    note("whole.interrupted", [result.interrupted.is_some()]);
+    note("whole.error", [result.error.is_some()]);
     record("task.epochs", [EPOCHS]);
     record("task.patience", [PATIENCE]);
     record("task.lr", [LR]);
@@ -596,7 +613,7 @@ fn interrupted(device: &Device) -> String {
         .launch(learner(device));
     // --8<-- [end:interrupt]
     let path = "interrupted/train/epoch-3/Loss.log";
-    let log = fs::read_to_string(path).unwrap();
+    let log = finished(path);
     let reason = result.interrupted.unwrap().reason.unwrap();
     note("interrupted.lines", [log.lines().count()]);
     let losses: Vec<f32> = log
@@ -646,7 +663,12 @@ fn devices(device: &Device) -> String {
 
 /// A model on a device without autodiff, whose parameters exist already.
 fn untracked() {
-    section("untracked");
+    // The thread that prints the progress goes first.
+    let begin = |_: &[usize]| {
+        thread::sleep(Duration::from_millis(300));
+        section("untracked");
+    };
+    let train = || train_rows(false, Arc::new(begin));
     // --8<-- [start:untracked]
     training("plain", train()).launch(learner(&Device::flex()));
     // --8<-- [end:untracked]

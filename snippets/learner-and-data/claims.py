@@ -116,6 +116,15 @@ def rate_per_update(torch: Side, burn: Side) -> Verdict:
     return equal(len(np.unique(rates)), len(rates))
 
 
+@claim(
+    en="After the early stop, the result names an interruption or an error: {left}",
+    zh="提前停下之后，结果里有没有 interrupted 或 error：{left}",
+)
+def early_stop_is_silent(torch: Side, burn: Side) -> Verdict:
+    named = burn["whole.interrupted"].any() or burn["whole.error"].any()
+    return equal(bool(named), False)
+
+
 @figure
 def best_epoch(torch: Side, burn: Side) -> int:
     return int(burn["whole.per_batch"].argmin()) + 1

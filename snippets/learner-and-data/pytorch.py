@@ -199,7 +199,9 @@ def averages(losses, sizes):
 
 
 # --8<-- [start:fit]
+# --8<-- [part:state]
 def fit(folder, train, state, epochs=EPOCHS, by="per batch", stop=NEVER):
+    # --8<-- [part:]
     done = Fit(state, [], [])
     # --8<-- [part:epochs]
     while state.epoch < epochs:
