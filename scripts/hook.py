@@ -66,6 +66,7 @@ def on_post_build(config, **kwargs):
         for found in lessons():
             bundle.write(found, site / "downloads")
         search.split(site)
+        stopping(lambda: search.mend(site))
         plain.write(site, config.site_url)
         offline.write(site)
         stopping(lambda: checks.stop_on(check_site(site, urlparse(config.site_url).path)))

@@ -328,7 +328,7 @@ class Page:
             for teaser in shelf.teasers(source):
                 question = Environment(undefined=StrictUndefined).from_string(teaser.question).render(calls.calls())
                 link = f"[{shelf.title(source)}]({self.towards(source)}#{teaser.id}){{ .asked }}"
-                blocks.append(f"1.  {NOT_ALONE.sub(' ', question)}\n\n    {link}")
+                blocks.append(f"1.  {indent(NOT_ALONE.sub(' ', question)).lstrip()}\n\n    {link}")
         return self.block("\n\n".join(blocks))
 
     def towards(self, source: str) -> str:

@@ -8,9 +8,29 @@ import json
 import re
 from pathlib import Path
 
+from scripts.problems import Problem, Stop
+
 FOLDERS = {"zh": "", "en": "en/"}
 HAN = re.compile(r"[\u4e00-\u9fff]{2,}")
+NAME = re.compile(r"[A-Za-z]\w*_\w+")
+SEGMENTS = re.compile(r'=>\[\.\.\.\w+\((\w+),this\.index\.invertedIndex\)\]\.join\("\* "\)')
 LONGEST = 4
+
+
+def mend(site: Path) -> None:
+    """Let the theme's worker cut the Chinese of a query into the pieces that `inside` puts into the index.
+
+    It looks for the index's words in the query, which leaves words out and finds others that nobody asked for.
+    Raises `Stop` where the worker is another than this knows.
+    """
+    for worker in (site / "assets" / "javascripts" / "workers").glob("search.*.min.js"):
+        text, count = SEGMENTS.subn(rf'=>\1.match(/.{{1,{LONGEST}}}/gu).join("* ")', worker.read_text())
+        if count != 1:
+            what = f"it cuts queries in {count} places, not in one"
+            raise Stop(
+                Problem(f"site/{worker.relative_to(site).as_posix()}", what, "see what it does, mend scripts/search.py")
+            )
+        worker.write_text(text)
 
 
 def split(site: Path) -> None:
@@ -32,6 +52,10 @@ def split(site: Path) -> None:
 
 
 def inside(text: str) -> str:
-    """What begins at each Chinese character of a text, so that a word is found however the text was cut."""
-    runs = HAN.findall(text.replace("\u200b", ""))
-    return " ".join(sorted({run[i : i + LONGEST] for run in runs for i in range(len(run) - 1)}))
+    """What begins at each Chinese character of a text, so that a word is found however the text was cut.
+
+    And the parts of names such as `into_data`, which are words of the index as they stand.
+    """
+    text = text.replace("\u200b", "")
+    found = {run[i : i + LONGEST] for run in HAN.findall(text) for i in range(len(run) - 1)}
+    return " ".join(sorted(found | {part for name in NAME.findall(text) for part in name.split("_")[1:] if part}))

@@ -20,7 +20,7 @@ TEASER = re.compile(r"\{\{ teaser\(\"([\w-]+)\"\) \}\}")
 
 
 class Teaser(NamedTuple):
-    """A brain-teaser: its id on its page, and its question, a paragraph that may call what its page may call."""
+    """A brain-teaser: its id on its page, and its question, paragraphs that may call what their page may call."""
 
     id: str
     question: str
@@ -78,5 +78,6 @@ def teasers(source: str) -> list[Teaser]:
     found = []
     for callout in CALLOUT.finditer(read(source)[0] + "\n"):
         body = textwrap.dedent(callout["body"]).strip()
-        found += [Teaser(id, body.split("\n\n")[0]) for id in TEASER.findall(body)]
+        said = [part for part in body.split("\n\n") if not part.startswith(("{{", "- ")) and "{{ teaser(" not in part]
+        found += [Teaser(id, "\n\n".join(said)) for id in TEASER.findall(body)]
     return found

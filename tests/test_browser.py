@@ -39,6 +39,10 @@ from tests.reading import (
 
 pytestmark = pytest.mark.xdist_group("browser")
 
+# Words that lunr's stop word filter takes out of a query, and that a heading may have as its longest.
+UNSEARCHED = {"about", "because", "there", "these", "which", "while", "where", "would", "should", "their", "other"}
+
+
 # Every page
 
 
@@ -263,7 +267,7 @@ def words_of_headings(language: str, path: str) -> Iterator[str]:
             word = word[len(word) // 2 :]
         else:
             word = max(re.findall(r"[A-Za-z]+", heading), key=len, default="")
-        if len(word) >= {"zh": 2, "en": 5}[language] and word.lower() not in others:
+        if len(word) >= {"zh": 2, "en": 5}[language] and word.lower() not in others and word.lower() not in UNSEARCHED:
             yield word
 
 
@@ -314,7 +318,7 @@ def test_search_result_leads_to_the_page(reader, language):
     first.click()
     reader.at(language, path)
     expect(page.locator("article h1")).to_be_in_viewport()
-    assert page.locator("article mark").count()
+    expect(page.locator("article mark")).not_to_have_count(0)
 
 
 # Without a mouse, without a page, without scripts

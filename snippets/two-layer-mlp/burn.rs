@@ -310,7 +310,11 @@ fn recipes(device: &Device) {
     // --8<-- [end:recipes]
     record("gain.relu", [gain]);
     record("gain.unset", [gain]);
-    record("gain.default", [1.0 / 3f64.sqrt()]);
+    let default = LinearConfig::new(64, 4096).initializer;
+    let Initializer::KaimingUniform { gain, .. } = default else {
+        panic!("Linear draws by another formula: {default}");
+    };
+    record("gain.default", [gain]);
     for end in ["weight", "bias"] {
         measure(&format!("recipe.he.{end}"), &layer, end);
         measure(&format!("recipe.normal.{end}"), &both, end);
