@@ -739,7 +739,7 @@ fn main() {
                 ("order", plain),
                 ("shuffled", mended),
                 ("interrupt", interrupted(&device)),
-                ("devices", devices(&device)),
+                ("plain", devices(&device)),
                 ("leftovers", leftovers(&device)),
             ];
             record("by_hand.train_loss", by_hand(&device).as_slice());
