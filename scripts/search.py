@@ -15,6 +15,8 @@ HAN = re.compile(r"[\u4e00-\u9fff]{2,}")
 NAME = re.compile(r"[A-Za-z]\w*_\w+")
 SEGMENTS = re.compile(r'=>\[\.\.\.\w+\((\w+),this\.index\.invertedIndex\)\]\.join\("\* "\)')
 LONGEST = 4
+# Pieces of LONGEST characters, the last of them at the query's end; a shorter query is a piece.
+PIECES = rf'=>\1.length<={LONGEST}?\1:[...\1.match(/.{{{LONGEST}}}/g),\1.slice(-{LONGEST})].join("* ")'
 
 
 def mend(site: Path) -> None:
@@ -24,7 +26,7 @@ def mend(site: Path) -> None:
     Raises `Stop` where the worker is another than this knows.
     """
     for worker in (site / "assets" / "javascripts" / "workers").glob("search.*.min.js"):
-        text, count = SEGMENTS.subn(rf'=>\1.match(/.{{1,{LONGEST}}}/gu).join("* ")', worker.read_text())
+        text, count = SEGMENTS.subn(PIECES, worker.read_text())
         if count != 1:
             what = f"it cuts queries in {count} places, not in one"
             raise Stop(

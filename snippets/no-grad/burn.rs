@@ -316,8 +316,6 @@ fn kept_by_relu(device: &Device) {
 fn evaluation(device: &Device) {
     section("evaluation");
     let model = build(BIG[1], device);
-    let snapshot = model.valid();
-    let plain = device.clone().inner();
     let watch = |name: &str,
                  way: &str,
                  add: &dyn Fn(Tensor<1>) -> Tensor<1>| {
@@ -346,6 +344,7 @@ fn evaluation(device: &Device) {
         total + big_loss(&model, device).into_scalar::<f32>()
     });
     // --8<-- [part:off]
+    let (snapshot, plain) = (model.valid(), device.clone().inner());
     watch("off", "with valid()", &|total| total + big_loss(&snapshot, &plain));
     // --8<-- [end:evaluation]
 
@@ -406,15 +405,27 @@ fn growth(x: &Tensor<2>, t: &Tensor<2>, device: &Device) {
     let start = BYTES.load(Relaxed);
     // --8<-- [start:growth]
     let plain = x.clone().inner();
-    grown("both", "valid(), input.inner()", &model.valid(), plain);
+    grown("both", "valid(), input.inner()", &model.valid(), plain.clone());
     grown("valid", "valid()", &model.valid(), x.clone());
     grown("no_grad", "no_grad()", &model.clone().no_grad(), x.clone());
     grown("model", "the model itself", &model, x.clone());
+    grown("input", "the same, input.inner()", &model, plain);
     mse(model.forward(x.clone()), t.clone()).backward();
     // --8<-- [end:growth]
     let left = BYTES.load(Relaxed) - start;
     println!("{:24} {left:9} bytes", "left after a backward");
     note("growth.left", [left]);
+
+    let one = |name: &str, x: Tensor<2>| {
+        let start = BYTES.load(Relaxed);
+        for _ in 0..PASSES {
+            let _ = x.clone() * 2.0;
+        }
+        note(&format!("growth.{name}"), [BYTES.load(Relaxed) - start]);
+    };
+    one("untracked", x.clone());
+    one("tracked", x.clone().require_grad());
+    mse(model.forward(x.clone()), t.clone()).backward();
     note("growth.passes", [PASSES as i64]);
 }
 

@@ -176,6 +176,17 @@ def body_frozen(torch: Side, burn: Side) -> Verdict:
 
 
 @claim(
+    en="With the head frozen, PyTorch keeps as many activations as before and burn one less: {left} fewer, PyTorch first",
+    zh="冻结头部后，PyTorch 留的激活个数不变，burn 少留一个：PyTorch 和 burn 分别少 {left}",
+)
+def head_frozen(torch: Side, burn: Side) -> Verdict:
+    fewer = [
+        int(s["graph.held"][0] - s["graph.held"][1]) for s in (torch, burn)
+    ]
+    return equal(fewer, [0, 1])
+
+
+@claim(
     en="relu keeps its input alive in burn and its output in PyTorch: {right} blocks against {left}",
     zh="burn 的 relu 让输入留着，PyTorch 的留着输出：{right} 块对 {left} 块",
 )
@@ -251,6 +262,27 @@ def nothing_grows(torch: Side, burn: Side) -> Verdict:
 def bookkeeping_grows(torch: Side, burn: Side) -> Verdict:
     least = min(burn["growth.valid"][0], burn["growth.no_grad"][0])
     return less(1000, int(least) // 1000)
+
+
+@claim(
+    en="For the tracked model a plain input makes no difference: the growth is within {right} of the one with the input on the autodiff device, {left}",
+    zh="模型被跟踪，输入不带 autodiff 也一样：增长的差别为 {left}，不超过 {right}",
+)
+def input_is_no_help(torch: Side, burn: Side) -> Verdict:
+    tracked, plain = (int(burn[f"growth.{n}"][0]) for n in ("model", "input"))
+    return at_most(abs(plain - tracked) / tracked, 0.05)
+
+
+@claim(
+    en="An operation without a tracked input leaves more behind than one with, since it gets a graph of its own: {right} bytes against {left}, for a product with a number",
+    zh="输入都不被跟踪的运算自成一图，比输入被跟踪的留下得多：乘一个数，{right} 字节对 {left} 字节",
+)
+def graph_of_its_own(torch: Side, burn: Side) -> Verdict:
+    tracked, alone = (
+        int(burn[f"growth.{n}"][0] / burn["growth.passes"][0])
+        for n in ("tracked", "untracked")
+    )
+    return less(tracked, alone)
 
 
 @claim(
@@ -365,6 +397,12 @@ def later_burn(torch: Side, burn: Side) -> Verdict:
 )
 def mended_torch(torch: Side, burn: Side) -> Verdict:
     return equal(float(torch.run("late")["mended.moved"].item()), 0.0)
+
+
+@figure
+def growth_alone(torch: Side, burn: Side) -> float:
+    """Kilobytes that one operation without a tracked input leaves in the registry."""
+    return float(burn["growth.untracked"][0] / burn["growth.passes"][0]) / 1024
 
 
 @figure

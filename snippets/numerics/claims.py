@@ -457,5 +457,5 @@ def ladder(torch: Side, burn: Side) -> list[list[str]]:
         ["√n · u · Σ|x||w|", e(math.sqrt(n) * U * size)],
         ["tolerance", e(rounding.within)],
         ["n · u · Σ|x||w|", e(n * U * size)],
-        *[[case, e(found)] for found, case in mistakes],
+        *[[f"mistake: {case}", e(found)] for found, case in mistakes],
     ]

@@ -61,6 +61,7 @@ fn wave<const D: usize>(
 }
 
 // --8<-- [part:values]
+/// f is the sine; the cosine makes a second network.
 fn build(f: fn(f64) -> f64) -> Net {
     let mut net = Net::new(&Device::flex());
     for (linear, k) in [(&mut net.fc1, 0), (&mut net.fc2, 7)] {

@@ -48,6 +48,7 @@ def wave(f, k, shape):
 
 # --8<-- [part:values]
 def build(f):
+    """f is the sine; the cosine makes a second network."""
     model = Net().eval()
     for k, (name, tensor) in enumerate(model.state_dict().items()):
         if name == "norm.running_var":
