@@ -66,7 +66,7 @@ fn label(k: usize) -> i64 {
     let x = features(k);
     let scores = [x[0] + x[1], x[2] - x[3], x[3] - x[0]];
     let best = (0..CLASSES).max_by(|&a, &b| scores[a].total_cmp(&scores[b]));
-    ((best.unwrap() + usize::from(k % 7 == 0)) % CLASSES) as i64
+    ((best.unwrap() + usize::from(k.is_multiple_of(7))) % CLASSES) as i64
 }
 
 #[derive(Clone, Debug)]
