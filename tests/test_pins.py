@@ -45,7 +45,7 @@ def test_crates_are_pinned_once_in_the_workspace():
     assert workspace["burn"] == {
         "version": "=0.22.1",
         "default-features": False,
-        "features": ["std", "flex", "autodiff", "optim", "train"],
+        "features": ["std", "flex", "autodiff", "optim", "train", "pytorch", "safetensors"],
     }
     members = [ROOT / "lesson" / "Cargo.toml", *(lesson.folder / "Cargo.toml" for lesson in lessons())]
     for manifest in members:

@@ -66,7 +66,7 @@ fn label(k: usize) -> i64 {
     let x = features(k);
     let scores = [x[0] + x[1], x[2] - x[3], x[3] - x[0]];
     let best = (0..CLASSES).max_by(|&a, &b| scores[a].total_cmp(&scores[b]));
-    ((best.unwrap() + usize::from(k % 7 == 0)) % CLASSES) as i64
+    ((best.unwrap() + usize::from(k.is_multiple_of(7))) % CLASSES) as i64
 }
 
 #[derive(Clone, Debug)]
@@ -554,7 +554,8 @@ fn watched() -> (Loader, Arc<Mutex<Vec<usize>>>) {
     (train_rows(true, Arc::new(on_batch)), seen)
 }
 
-fn shuffled(device: &Device) -> String {
+/// What a plain resume does to the order, and what a skipping one does.
+fn shuffled(device: &Device) -> [String; 2] {
     let take = |seen: Arc<Mutex<Vec<usize>>>| seen.lock().unwrap().clone();
     let two = |folder, train| training(folder, train).num_epochs(4);
     let (train, seen) = watched();
@@ -573,27 +574,23 @@ fn shuffled(device: &Device) -> String {
     // --8<-- [end:shuffled]
     let skipped = take(seen);
 
-    let mut text = String::new();
-    let (first, third) = (&order[..TRAIN], &order[2 * TRAIN..3 * TRAIN]);
-    for (name, rows) in [
-        ("whole, epoch 1", first),
-        ("whole, epoch 3", third),
-        ("resumed, epoch 3", &naive[..TRAIN]),
-        ("skipping, epoch 3", &skipped[..TRAIN]),
-    ] {
-        text += &format!("{name:18}{:?} …\n", &rows[..6]);
-    }
-    for (name, folder) in [("resumed", "naive"), ("skipping", "skipped")] {
-        let losses = |folder| losses(folder, 3..5);
-        let equal = same(&losses("shuffled"), &losses(folder));
-        text += &format!("{name}: losses {equal}\n");
+    let losses = |folder| losses(folder, 3..5);
+    let line =
+        |name: &str, rows: &[usize]| format!("{name:18}{:?} …\n", &rows[..6]);
+    let share = |folder| {
         note(&format!("{folder}.train_loss"), losses(folder).as_slice());
-    }
-    note("shuffled.train_loss", losses("shuffled", 3..5).as_slice());
+        format!("losses: {}\n", same(&losses("shuffled"), &losses(folder)))
+    };
+    let plain = line("whole, epoch 1", &order)
+        + &line("whole, epoch 3", &order[2 * TRAIN..])
+        + &line("resumed, epoch 3", &naive)
+        + &share("naive");
+    let mended = line("resumed, epoch 3", &skipped) + &share("skipped");
+    note("shuffled.train_loss", losses("shuffled").as_slice());
     note("shuffled.rows", order.as_slice());
     note("naive.rows", naive.as_slice());
     note("skipped.rows", skipped.as_slice());
-    text
+    [plain, mended]
 }
 
 fn interrupted(device: &Device) -> String {
@@ -732,17 +729,21 @@ fn main() {
     match std::env::args().nth(1).as_deref() {
         // The Learner prints its progress; what the page shows comes after it.
         None => {
-            let texts = [
+            let first = [
                 ("whole", whole(&device)),
                 ("weighted", weighted(&device)),
                 ("resume", resumed(&device)),
-                ("shuffled", shuffled(&device)),
+            ];
+            let [plain, mended] = shuffled(&device);
+            let then = [
+                ("order", plain),
+                ("shuffled", mended),
                 ("interrupt", interrupted(&device)),
-                ("devices", devices(&device)),
+                ("plain", devices(&device)),
                 ("leftovers", leftovers(&device)),
             ];
             record("by_hand.train_loss", by_hand(&device).as_slice());
-            for (name, text) in texts {
+            for (name, text) in first.into_iter().chain(then) {
                 section(name);
                 print!("{text}");
             }

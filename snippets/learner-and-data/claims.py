@@ -141,11 +141,12 @@ def last_batch(torch: Side, burn: Side) -> int:
     return int(burn["task.valid"][0] % burn["task.batch"][0])
 
 
-@figure
-def rate_apart(torch: Side, burn: Side) -> int:
-    """The largest distance of the learning rates, in ulp of float64."""
-    left, right = torch["whole.rates"], burn["whole.rates"]
-    return int(np.max(np.abs(left - right) / np.spacing(left)))
+@claim(
+    en="PyTorch and burn use the same learning rates, to the bit of float64: {left} of {right}",
+    zh="PyTorch 和 burn 用的学习率逐位相同（float64）：{right} 个里 {left} 个",
+)
+def same_rates(torch: Side, burn: Side) -> Verdict:
+    return same_bits(torch["whole.rates"], burn["whole.rates"])
 
 
 # Weighted

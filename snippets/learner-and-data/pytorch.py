@@ -358,17 +358,18 @@ def shuffled():
     again = fit("restored", train, state, epochs=4)
     # --8<-- [end:shuffled]
 
-    section("shuffled")
-    for name, rows in {
-        "whole, epoch 1": order,
-        "whole, epoch 3": order[2 * TRAIN :],
-        "resumed, epoch 3": naive,
-        "restored, epoch 3": restored,
-    }.items():
+    def line(name, rows):
         print(f"{name:18}{rows[:6]} …")
+
     last = whole.losses[len(whole.losses) // 2 :]
-    print("resumed: losses", same(last, resumed.losses))
-    print("restored: losses", same(last, again.losses))
+    section("order")
+    line("whole, epoch 1", order)
+    line("whole, epoch 3", order[2 * TRAIN :])
+    line("resumed, epoch 3", naive)
+    print("losses:", same(last, resumed.losses))
+    section("shuffled")
+    line("resumed, epoch 3", restored)
+    print("losses:", same(last, again.losses))
     note("shuffled.rows", order)
     note("naive.rows", naive)
     note("restored.rows", restored)
