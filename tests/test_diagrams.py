@@ -117,13 +117,15 @@ def test_a_key_changes_with_the_source_and_not_with_its_margins():
     ],
 )
 def test_a_key_changes_with_version_configuration_and_script(tmp_path, monkeypatch, docs, name, old, new):
-    before = drawing.key(FLOW)
+    before, copied = drawing.key(FLOW), tmp_path / "mermaid"
+    copied.mkdir()
     for file in ("package.json", "config.json", "draw.js"):
-        shutil.copy(drawing.NPM / file, tmp_path)
-    text = (tmp_path / name).read_text()
+        shutil.copy(drawing.NPM / file, copied)
+    text = (copied / name).read_text()
     assert old in text
-    (tmp_path / name).write_text(text.replace(old, new))
-    monkeypatch.setattr(drawing, "NPM", tmp_path)
+    (copied / name).write_text(text.replace(old, new))
+    monkeypatch.setattr(drawing, "NPM", copied)
+    monkeypatch.setattr(npm, "SCRIPTS", tmp_path)
     assert drawing.key(FLOW) != before
     assert any("never drawn" in problem.what for problem in problems(docs))
 
