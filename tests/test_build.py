@@ -99,7 +99,7 @@ def test_reloads_change_what_was_edited_alone_and_an_error_is_shown_and_got_over
 
         settings = (copy / "mkdocs.yml").read_text()
         (copy / "mkdocs.yml").write_text(settings.replace("on_undefined: strict", "on_undefined: whatever"))
-        served.logged("on_undefined")
+        served.logged("Illegal value")
         served.rebuilt()
         assert 'id="error"' in served.page("") and 'id="error"' in served.page("en/")
         assert "running snippets/" not in served.log.read_text()
@@ -131,7 +131,7 @@ class ServedSite:
 
     def logged(self, pattern: str) -> None:
         """Wait until the log says `pattern` after what was seen of it so far."""
-        for _ in range(3000):
+        for _ in range(1200):
             text = self.log.read_text()
             if match := re.search(pattern, text[self.seen :]):
                 self.seen += match.end()
