@@ -189,8 +189,15 @@ FAULTS = [
     Fault("code that was not run", both('{{ pair("train") }}', "```python\nprint(1)\n```"), r"code"),
     Fault("an exec fence by hand", both('{{ pair("train") }}', '```python exec="1"\nprint(1)\n```'), r"code"),
     Fault("a quiz without its answer", both('{{ answer("untracked-backward", "backward-fails") }}', ""), r"untracked-backward"),
-    Fault("an option that is not explained", both('- {{ option("as-usual") }}', "-"), r"untracked-backward"),
-    Fault("a lesson that needs one that is not there", both("description:", "needs: [nowhere]\ndescription:"), r"it needs 'nowhere', and there is no such page"),
+    Fault(
+        "an option that is not explained",
+        all_of(
+            edit(ZH, '- {{ option("as-usual") }} 不对', "- 它不对"),
+            edit(EN, '- {{ option("as-usual") }} is wrong', "- It is wrong"),
+        ),
+        r"does not explain the option as-usual",
+    ),
+    Fault("a lesson that needs one that is not there", both("needs: [", "needs: [nowhere, "), r"it needs 'nowhere', and there is no such page"),
     Fault("an anchor to nowhere", both("](#metrics)", "](#metric)"), r"metric"),
     Fault("a link to nowhere", all_of(*(edit(f"docs/index.{x}.md", "training-loop.md)", "training.md)") for x in ("zh", "en"))), r"training"),
     Fault("a page that nav lacks", edit("mkdocs.yml", "      - main-line/training-loop.md\n", "      - index.md\n"), r"nav"),

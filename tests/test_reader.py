@@ -27,7 +27,7 @@ from tests.reading import (
 )
 from tests.test_browser import pairs, search
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = pytest.mark.xdist_group("reader")
 
 HEAVIEST = 150_000  # bytes of a page with everything that it loads, compressed
 FIRST = 3  # results of a search that a reader looks at
