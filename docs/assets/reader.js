@@ -212,7 +212,7 @@ for (const box of all(".sortable")) {
 document.addEventListener("click", ({ target }) => {
   const link = target.closest?.("a[hreflang]")
   if (!link) return
-  const above = all("article :is(h2, h3)[id]").filter(heading => heading.getBoundingClientRect().top < innerHeight / 3)
+  const above = all("article :is(h2, h3)[id]").filter(heading => heading.getBoundingClientRect().top < 100)
   link.hash = above.length ? above.at(-1).id : ""
 }, true)
 
