@@ -19,7 +19,7 @@ from scripts import capture, execute, machine, notebook, offline, plots, shelf
 from scripts.blocks import fence, indent, listing, markdown_table
 from scripts.claims import Agreement, Evaluated, evaluate
 from scripts.compare import Comparison
-from scripts.lessons import LABELS, ROOT, SIDES, lessons
+from scripts.lessons import LABELS, SIDES, lessons
 from scripts.problems import Problem, Stop
 from scripts.words import word
 
@@ -180,9 +180,8 @@ class Page:
         name = self.evaluated.lesson.name
         if PurePosixPath(self.source).name.startswith(f"{name}."):
             return ""
-        found = next((ROOT / "docs").rglob(f"{name}.{self.language}.md")).relative_to(ROOT / "docs")
-        language = "" if self.language == "zh" else f"{self.language}/"
-        return f"{'../' * self.depth}{language}{found.parent.as_posix()}/{name}/"
+        found = next(source for source in shelf.lesson_pages(self.language) if shelf.stem(source) == name)
+        return f"{'../' * self.depth}{shelf.address(found)}"
 
     def option(self, name: str) -> str:
         """The letter of a brain-teaser's option, which has the id `name`: in the question, and wherever it is spoken of."""

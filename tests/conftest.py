@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from scripts.drawing import BROWSERS
 from scripts.host import hosted
 from scripts.lessons import ROOT
 from tests.reading import ARGUMENTS, Reader
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 def mkdocs_build(root: Path, site: Path, **environment: str) -> subprocess.CompletedProcess:

@@ -10,9 +10,11 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from scripts import claims, offline, shelf
+from scripts.audit import HEAVIEST
 from scripts.blocks import LONG
 from scripts.lessons import LABELS, lesson, lessons
 from tests.reading import (
+    FIRST,
     FOLDERS,
     LESSONS,
     PAGES,
@@ -29,8 +31,6 @@ from tests.test_browser import pairs, search
 
 pytestmark = pytest.mark.xdist_group("reader")
 
-HEAVIEST = 150_000  # bytes of a page with everything that it loads, compressed
-FIRST = 3  # results of a search that a reader looks at
 SHIFT = """
     window.shifted = 0
     new PerformanceObserver(list => {
