@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -10,6 +11,8 @@ import zipfile
 import pytest
 
 from scripts.bundle import bundle
+from scripts.capture import captured
+from scripts.execute import result
 from scripts.lessons import ROOT, lessons
 
 LESSONS = lessons()
@@ -41,10 +44,13 @@ class TestBundle:
         place = tmp_path / lesson.name
         environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target"), "PYTHONPATH": str(place)}
         environment.pop("LESSON_OUT", None)
-        for command in (
-            ["cargo", "run", "--quiet", "--release", "--locked", "--offline", "-p", lesson.name],
-            [sys.executable, f"snippets/{lesson.name}/pytorch.py"],
-        ):
+        burn = ["cargo", "run", "--quiet", "--release", "--locked", "--offline", "-p", lesson.name]
+        printed = []
+        for command in (burn, [sys.executable, f"snippets/{lesson.name}/pytorch.py"], burn):
             done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
-            assert any(f"== {name} ==" in done.stdout for name in lesson.outputs("burn"))
+            printed.append(re.split(r"^== ([\w-]+) ==\n", done.stdout, flags=re.MULTILINE)[1:])
+        first, pytorch, again = printed
+        assert first[::2] == list(captured(lesson, lesson.runs["main"]).output)
+        assert pytorch[::2] == list(result(lesson, lesson.runs["main"]).output)
+        assert again == first, "run again in the same folder, it prints something else"

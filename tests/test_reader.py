@@ -337,8 +337,11 @@ def test_a_page_weighs_little_and_asks_for_no_search_index(opened):
 def test_nothing_moves_while_a_page_loads(opened):
     page = opened.page
     page.add_init_script(SHIFT)
+    slow = opened.context.new_cdp_session(page)  # a slow processor draws what has arrived before the rest is there
+    slow.send("Emulation.setCPUThrottlingRate", {"rate": 4})
     page.goto(page.url.partition("#")[0], wait_until="networkidle")
     page.wait_for_timeout(150)
+    slow.detach()
     assert page.evaluate("window.shifted") == 0
 
 

@@ -724,7 +724,15 @@ fn second_patience(device: &Device) {
     record("again.per_batch", losses.as_slice());
 }
 
+/// Goes to an empty folder: a training goes by what an earlier one has left.
+fn clear(folder: &str) {
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder).unwrap();
+    std::env::set_current_dir(folder).unwrap();
+}
+
 fn main() {
+    clear("trainings/burn");
     let device = Device::flex().autodiff();
     match std::env::args().nth(1).as_deref() {
         // The Learner prints its progress; what the page shows comes after it.

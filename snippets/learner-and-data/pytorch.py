@@ -1,6 +1,8 @@
 """Stop early, keep the right checkpoints, resume: by hand."""
 
 import math
+import os
+import shutil
 import sys
 from dataclasses import dataclass
 from functools import partial
@@ -453,6 +455,14 @@ def second_patience():
     record("again.per_batch", losses)
 
 
+def clear(folder):
+    """Go to an empty folder: a training goes by what an earlier one has left."""
+    shutil.rmtree(folder, ignore_errors=True)
+    Path(folder).mkdir(parents=True)
+    os.chdir(folder)
+
+
+clear("trainings/pytorch")
 match sys.argv[1:]:
     case []:
         done = whole()
