@@ -18,6 +18,15 @@ from tests.reading import ARGUMENTS, Reader
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items) -> None:
+    """Stop if pytest-xdist would tear the groups apart: it marks them in the ids, which pytest 9.2 computes anew."""
+    if config.getoption("loadgroup", False):
+        loose = [item.nodeid for item in items if item.get_closest_marker("xdist_group") and "@" not in item.nodeid]
+        if loose:
+            raise pytest.UsageError(f"these tests are to run in a group and would not: {', '.join(loose[:3])}")
+
+
 def mkdocs_build(root: Path, site: Path, **environment: str) -> subprocess.CompletedProcess:
     """Build the site of the repository (or copy) `root` into `site`, with both streams in `stdout`."""
     return subprocess.run(

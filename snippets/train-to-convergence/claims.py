@@ -198,7 +198,9 @@ def by_threads(torch: Side, burn: Side) -> dict[tuple[str, int], float]:
     """The largest distance of PyTorch's SGD in float32 from burn's, by kernels and number of threads."""
     run, other = torch.run("threads"), burn["sgd.trajectory"]
     return {
-        (kernels, n): float(apart(run[f"{kernels}-{n}.trajectory"], other).max())
+        (kernels, n): float(
+            apart(run[f"{kernels}-{n}.trajectory"], other).max()
+        )
         for kernels in ("onednn", "native")
         for n in (1, 2, 4)
     }
