@@ -7,8 +7,7 @@ from pathlib import Path
 
 import jinja2
 
-from scripts import capture, check_pages, diagrams, execute, notebook, say
-from scripts.claims import check as check_claims
+from scripts import capture, check_pages, claims, diagrams, execute, notebook, say, shelf
 from scripts.lessons import NOT_INPUTS, ROOT, SIDES, Lesson, lessons
 from scripts.problems import Problem, Stop
 
@@ -19,7 +18,8 @@ FRONT_MATTER = {"title", "description", "lesson", "needs", "draft"}
 
 def everything() -> None:
     """Raise `Stop` with every problem of the sources. PyTorch programs whose result is not kept are run."""
-    say.forget()
+    claims.forget()
+    shelf.forget()
     found = lessons()
     stop_on(
         problem
@@ -30,7 +30,7 @@ def everything() -> None:
     stop_on(check_pages.check(ROOT, check_pages.nav(ROOT)))
     stop_on(diagrams.check(DOCS, DOCS / "assets" / "diagrams"))
     execute.execute_all()
-    stop_on(problem for lesson in found for problem in check_claims(say.evaluated(lesson.name)))
+    stop_on(problem for lesson in found for problem in claims.check(claims.evaluated(lesson.name)))
     pages = [rendered(path) for path in sorted(DOCS.rglob("*.md"))]
     stop_on(problem for lesson in found for problem in check_used(lesson, pages))
 
@@ -99,8 +99,8 @@ def frames(error: Exception):
 
 def check_used(lesson: Lesson, pages: list[say.Page]) -> list[Problem]:
     """Whether all that a lesson has is shown by its page: sections, outputs, claims, comparisons, tables, plots."""
-    found = say.evaluated(lesson.name)
-    claims = f"snippets/{lesson.name}/claims.py"
+    found = claims.evaluated(lesson.name)
+    stated = f"snippets/{lesson.name}/claims.py"
     there = {("code", side, name): f"{lesson.where(side)} [{name}]" for side in SIDES for name in lesson.sections(side)}
     for side, values in (("pytorch", found.torch), ("burn", found.burn)):
         for run in lesson.runs.values():
@@ -109,10 +109,10 @@ def check_used(lesson: Lesson, pages: list[say.Page]) -> list[Problem]:
                 there |= {
                     ("output", side, run.name, name): f"{lesson.where(side)} ({run.name}) [{name}]" for name in outputs
                 }
-    there |= {("claim", name): f"{claims} [{name}]" for name in found.claims}
-    there |= {("comparison", name): f"{claims} [{name}]" for name in found.agreements}
-    there |= {("table", name): f"{claims} [{name}]" for name in found.tables}
-    there |= {("plot", name): f"{claims} [{name}]" for name in found.plots}
+    there |= {("claim", name): f"{stated} [{name}]" for name in found.claims}
+    there |= {("comparison", name): f"{stated} [{name}]" for name in found.agreements}
+    there |= {("table", name): f"{stated} [{name}]" for name in found.tables}
+    there |= {("plot", name): f"{stated} [{name}]" for name in found.plots}
     problems = []
     mine = [page for page in pages if Path(page.source).name.startswith(f"{lesson.name}.")]
     if not mine:
@@ -143,7 +143,7 @@ def check_drafts() -> list[Problem]:
             f"docs/{path.relative_to(DOCS).as_posix()}", "it is a draft", "finish it, then remove draft: true from it"
         )
         for path in sorted(DOCS.rglob("*.md"))
-        if say.front_matter(path.relative_to(DOCS).as_posix()).get("draft")
+        if shelf.meta(path.relative_to(DOCS).as_posix()).get("draft")
     ]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from scripts import capture, execute, plots
 from scripts.compare import Comparison, compare, ulps
-from scripts.lessons import Lesson
+from scripts.lessons import Lesson, lessons
 from scripts.problems import Problem, Stop
 from scripts.run import Result
 
@@ -207,6 +207,16 @@ def evaluate(lesson: Lesson) -> Evaluated:
     )
 
 
+@cache
+def evaluated(name: str) -> Evaluated:
+    """The evaluation of the lesson of this name, kept until `forget` is called at the beginning of a build."""
+    return evaluate(next(found for found in lessons() if found.name == name))
+
+
+def forget() -> None:
+    evaluated.cache_clear()
+
+
 def sentences(templates: dict[str, str], verdict: Verdict) -> dict[str, str]:
     """A claim's sentence in each language, with the two sides of its verdict in place."""
     sides = {"left": show(verdict.left), "right": show(verdict.right)}
@@ -254,7 +264,9 @@ __all__ = [
     "different",
     "equal",
     "evaluate",
+    "evaluated",
     "figure",
+    "forget",
     "less",
     "plot",
     "same_bits",

@@ -8,17 +8,15 @@ the page's Markdown edition.
 import json
 import re
 import tomllib
-from functools import cache
+from functools import partial
 from html import escape
 from pathlib import PurePosixPath
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
 
-from scripts import capture, execute, machine, notebook, offline, plots, shelf
+from scripts import capture, execute, machine, plots, shelf, whole
 from scripts.blocks import fence, indent, listing, markdown_table
-from scripts.claims import Agreement, Evaluated, evaluate
-from scripts.compare import Comparison
+from scripts.claims import Evaluated, evaluated
 from scripts.lessons import LABELS, SIDES, lessons
 from scripts.problems import Problem, Stop
 from scripts.words import word
@@ -26,20 +24,7 @@ from scripts.words import word
 FENCES = {"pytorch": "python", "burn": "rust"}
 NOT_ALONE = re.compile(r"[ \n]+(?=<a class=\"claim\")")  # a claim's mark stays with the word before it
 TOKEN = re.compile(r"^([ \t]*)\ue000(\d+)\ue001[ \t]*$", re.MULTILINE)
-NUMERICS = "main-line/numerics"  # the page that tells how to read a receipt
-MANY = 1_000_000  # ulp, from where on only their order says something
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-@cache
-def evaluated(name: str) -> Evaluated:
-    """A lesson's evaluation, kept until `forget` is called at the beginning of a build."""
-    return evaluate(next(found for found in lessons() if found.name == name))
-
-
-def forget() -> None:
-    evaluated.cache_clear()
-    shelf.forget()
 
 
 class Page:
@@ -53,8 +38,7 @@ class Page:
 
     CALLS = (
         *("num", "sci", "size", "time", "version", "claim", "option", "teaser", "answer"),
-        *("pair", "code", "output", "run", "files", "file", "comparison", "table", "plot", "receipt", "versions"),
-        *("downloads", "whole_site", "lab", "all_lessons", "all_comparisons", "all_teasers"),
+        *("pair", "code", "output", "run", "files", "file", "comparison", "table", "plot"),
     )
 
     def __init__(self, source: str):
@@ -64,7 +48,7 @@ class Page:
         self._blocks: list[tuple[str, str]] = []  # each block as the site and as the Markdown edition shows it
         self._letters: dict[str, str] = {}  # of the options of brain-teasers
         self._asked: list[str] = []  # the options of the brain-teaser that is being asked
-        self.meta = front_matter(source)
+        self.meta = shelf.meta(source)
         self._lesson = self.meta.get("lesson", stem)
         if self._lesson not in {found.name for found in lessons()}:
             self._lesson = None
@@ -81,6 +65,7 @@ class Page:
     def calls(self) -> dict[str, object]:
         """Everything that the page's expressions can name."""
         calls: dict[str, object] = {name: getattr(self, name) for name in self.CALLS}
+        calls |= {call.__name__: partial(call, self) for call in whole.CALLS}
         if self._lesson:
             calls |= self.values()
         return calls
@@ -181,7 +166,7 @@ class Page:
         if PurePosixPath(self.source).name.startswith(f"{name}."):
             return ""
         found = next(source for source in shelf.lesson_pages(self.language) if shelf.stem(source) == name)
-        return f"{'../' * self.depth}{shelf.address(found)}"
+        return f"{self.root}{shelf.address(found)}"
 
     def option(self, name: str) -> str:
         """The letter of a brain-teaser's option, which has the id `name`: in the question, and wherever it is spoken of."""
@@ -277,143 +262,17 @@ class Page:
             mend = f"mend it in snippets/{self.evaluated.lesson.name}/claims.py"
             raise self.stop(f"the plot {name!r} can't be drawn: {error}", mend) from error
 
-    # The site as a whole
-
-    def all_lessons(self) -> str:
-        """Every lesson in the order of reading: what it settles, and the lessons to read before it."""
-        sources = shelf.lesson_pages(self.language)
-        titles = {shelf.stem(source): shelf.title(source) for source in sources}
-        links = {shelf.stem(source): f"[{shelf.title(source)}]({self.towards(source)})" for source in sources}
-        blocks = []
-        for source in sources:
-            needs = " · ".join(links[name] for name in shelf.needs(source) if name in titles)
-            after = f"\n\n    {self.word('needs')}{needs}\n    {{: .needs }}" if needs else ""
-            blocks.append(f"1.  **{links[shelf.stem(source)]}**\n\n    {shelf.description(source)}{after}")
-        return self.block("\n\n".join(blocks))
-
-    def all_comparisons(self) -> str:
-        """Every comparison of the site, as far as its values are apart, with its verdict; a table to sort and filter."""
-        rows = []
-        for source in shelf.lesson_pages(self.language):
-            found = evaluated(shelf.stem(source))
-            burn = capture.provenance(found.lesson)["burn"]
-            for name, (stated, comparison) in found.agreements.items():
-                ulp = comparison.worst.ulp
-                rows.append(
-                    [
-                        f"[{shelf.title(source)}]({self.towards(source)}#receipt)",
-                        f"`{name}`",
-                        str(sum(line.count for line in comparison.lines)),
-                        self.sci(comparison.worst.difference, 3),
-                        "" if ulp is None else str(ulp) if ulp < MANY else self.sci(ulp),
-                        self.sci(stated.within, 1),
-                        self.verdict(stated, comparison),
-                        f"{machine.torch()} / {burn}",
-                    ]
-                )
-        heads = ("lesson", "comparison", "numbers", "worst", "ulp", "tolerance", "verdict", "torch / burn")
-        named = [self.word(head) for head in heads]
-        box = f'<input type="search" class="md-input" placeholder="{self.word("filter")}" aria-label="{self.word("filter")}">'
-        bar = f'<span class="filter">{box} <span role="status"></span></span>'
-        table = markdown_table([f'<button type="button">{head}</button>' for head in named], rows)
-        block = f'<div class="sortable" markdown="1">\n\n{bar}\n\n{table}\n\n</div>'
-        return self.block(block, markdown_table(named, rows))
-
-    def all_teasers(self) -> str:
-        """Every brain-teaser's question, below its lesson, with a link to it."""
-        blocks = []
-        for source in shelf.lesson_pages(self.language):
-            calls = Page(source)
-            for teaser in shelf.teasers(source):
-                question = Environment(undefined=StrictUndefined).from_string(teaser.question).render(calls.calls())
-                link = f"[{shelf.title(source)}]({self.towards(source)}#{teaser.id}){{ .asked }}"
-                blocks.append(f"1.  {indent(NOT_ALONE.sub(' ', question)).lstrip()}\n\n    {link}")
-        return self.block("\n\n".join(blocks))
+    # Links
 
     def towards(self, source: str) -> str:
         """The link from this page to another page's source, as Markdown has it: relative, without language."""
         folders = len(PurePosixPath(self.source).parts) - 1
         return "../" * folders + source.replace(f".{self.language}.md", ".md")
 
-    # The lesson as a whole
-
-    def versions(self) -> str:
-        """One line: the versions that this page ran on."""
-        about = capture.provenance(self.evaluated.lesson)
-        torch = f"PyTorch {machine.torch()} (CPU, {self.word('one thread')})"
-        return f"{torch} · burn {about['burn']} (Flex; feature: {', '.join(about['features'])})"
-
-    def receipt(self) -> str:
-        """Versions, machines, commands, every comparison with its worst distance and tolerance, every claim."""
-        found = self.evaluated
-        lesson, about, word = found.lesson, capture.provenance(found.lesson), self.word
-        sides = [
-            ["PyTorch", f"{machine.torch()}, Python {machine.python()}, {word('one thread')}", machine.processor()],
-            ["burn", f"{about['burn']}, rustc {about['rustc']}", f"{about['processor']}, {about['date']}"],
-        ]
-        main = lesson.runs["main"]
-        commands = [
-            ["PyTorch", f"`{execute.command(lesson, main)}`"],
-            ["burn", f"`{capture.command(lesson, main)}`"],
-            [word("compares"), f"`python -m scripts.compare {lesson.name}`"],
-            [word("all of it"), "`make test`"],
-        ]
-        comparisons = [
-            [
-                f"`{name}`",
-                f"{self.sci(comparison.worst.difference, 3)} ({comparison.worst.name})",
-                self.sci(stated.within, 1),
-                self.verdict(stated, comparison),
-                stated.because[self.language],
-            ]
-            for name, (stated, comparison) in found.agreements.items()
-        ]
-        claims = [f'- <span id="claim-{name}"></span>✓ {found.sentences[name][self.language]}' for name in found.claims]
-        return self.block(
-            "\n\n".join(
-                [
-                    markdown_table([word("side"), word("version"), word("where")], sides),
-                    f'<span id="repeat"></span>**{word("repeat")}**',
-                    markdown_table([word("repeats"), word("command")], commands),
-                    markdown_table(
-                        [word(k) for k in ("comparison", "worst", "tolerance", "verdict", "reason")], comparisons
-                    ),
-                    f"[{word('reading')}]({self.towards(f'{NUMERICS}.{self.language}.md')}#tolerance)",
-                    f"**{word('claims')}**" if claims else "",
-                    "\n".join(claims),
-                ]
-            )
-        )
-
-    def verdict(self, stated: Agreement, comparison: Comparison) -> str:
-        """OK or MISMATCH, as the lesson states it; where it states neither, as it is on this machine."""
-        told = "OK" if comparison.agrees else "MISMATCH"
-        return f"{told} ({self.word('on this machine')})" if stated.agrees is None else told
-
-    def downloads(self) -> str:
-        """Links to what a reader can take home: the zip of both programs and, where the lesson has one, the notebook."""
-        name = self.evaluated.lesson.name
-        up = "../" * self.depth
-        links = [f'<a href="{up}downloads/{name}.zip">{name}.zip</a>']
-        if notebook.source(self.evaluated.lesson).exists():
-            file = f"{name}.{self.language}.ipynb"
-            links.append(f'<a href="{up}downloads/{file}">{file}</a>')
-        return " · ".join(links)
-
-    def whole_site(self) -> str:
-        """The link to the zip of the whole site."""
-        return f'<a href="{"../" * self.depth}downloads/{offline.NAME}.zip">{offline.NAME}.zip</a>'
-
     @property
-    def depth(self) -> int:
-        """How many folders below the site's root the page is served from."""
-        path = PurePosixPath(self.source)
-        folders = len(path.parts) - 1 + (not path.name.startswith("index."))
-        return folders + (self.language != "zh")
-
-    def lab(self) -> str:
-        """The lesson's executed notebook, in the page's language."""
-        return self.block(notebook.html(self.evaluated.lesson, self.language))
+    def root(self) -> str:
+        """The link from this page to the site's root."""
+        return "../" * shelf.address(self.source).count("/")
 
     # Parts of blocks
 
@@ -463,7 +322,7 @@ class Page:
     def origin(self, side: str) -> str:
         """Above a piece of code: the program that it comes from, to open, the link to how to run it, and a copy button."""
         lesson = self.evaluated.lesson
-        file = f'<a href="{"../" * self.depth}downloads/{lesson.name}/{SIDES[side]}">{lesson.name}/{SIDES[side]}</a>'
+        file = f'<a href="{self.root}downloads/{lesson.name}/{SIDES[side]}">{lesson.name}/{SIDES[side]}</a>'
         again = f'<a href="{self.receipt_page()}#repeat">{self.word("repeat")}</a>'
         copy = f'<button type="button" class="copy" data-done="{self.word("copied")}">{self.word("copy")}</button>'
         return f'<span class="origin">{file} {again} {copy}</span>'
@@ -492,8 +351,3 @@ class Page:
 
 def ends(lines: range) -> tuple[int, int]:
     return lines.start, lines.stop
-
-
-def front_matter(source: str) -> dict:
-    """The YAML between the `---` lines at the beginning of a page; empty where there is none."""
-    return shelf.read(source)[1]

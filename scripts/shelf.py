@@ -60,17 +60,22 @@ def forget() -> None:
     read.cache_clear()
 
 
+def meta(source: str) -> dict:
+    """The page's front matter; empty where there is none."""
+    return read(source)[1]
+
+
 def title(source: str) -> str:
     return TITLE.search(read(source)[0])[1]
 
 
 def description(source: str) -> str:
-    return read(source)[1].get("description", "")
+    return meta(source).get("description", "")
 
 
 def needs(source: str) -> list[str]:
     """The names of the lessons to read before the page."""
-    return read(source)[1].get("needs", [])
+    return meta(source).get("needs", [])
 
 
 def teasers(source: str) -> list[Teaser]:
