@@ -135,6 +135,8 @@ class Page:
         if np.asarray(x).item() == 0:
             return "0"
         mantissa, exponent = f"{np.asarray(x).item():.{digits - 1}e}".split("e")
+        if int(exponent) == 0:
+            return mantissa
         power = f"10{str(int(exponent)).translate(SUPERSCRIPT)}"
         return power if mantissa.strip("0.") == "1" else f"{mantissa}\u00a0×\u00a0{power}"
 
