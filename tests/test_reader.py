@@ -31,6 +31,7 @@ from tests.test_browser import pairs, search
 
 pytestmark = pytest.mark.xdist_group("reader")
 
+PAPER = {"width": 718, "height": 1000}  # between the margins of A4
 SHIFT = """
     window.shifted = 0
     new PerformanceObserver(list => {
@@ -389,7 +390,7 @@ def test_axe_finds_nothing(reader, language, screen):
     assert found == []
 
 
-@places(LESSONS, screens=["wide"])
+@places([*LESSONS, "receipts/"], screens=["wide"])
 def test_print_shows_everything(opened):
     page = opened.page
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -398,6 +399,12 @@ def test_print_shows_everything(opened):
         "codes => codes.filter(code => !code.checkVisibility() || code.scrollHeight > code.clientHeight + 2).length"
     )
     assert hidden == 0
+    page.set_viewport_size(PAPER)
+    cut = page.locator("article table").evaluate_all(
+        "(tables, edge) => tables.filter(table => table.getBoundingClientRect().right > edge).length", PAPER["width"]
+    )
+    assert cut == 0
+    page.set_viewport_size(SCREENS["wide"])
     for furniture in (".md-header", ".sides", ".md-sidebar", ".md-footer"):
         assert not page.locator(furniture).first.is_visible()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
