@@ -85,7 +85,7 @@ def versions(page: "Page") -> str:
     """One line: the versions that this page ran on."""
     about = capture.provenance(page.evaluated.lesson)
     torch = f"PyTorch {machine.torch()} (CPU, {page.word('one thread')})"
-    return f"{torch} · burn {about['burn']} (Flex; feature: {', '.join(about['features'])})"
+    return f"{torch} · burn {about['burn']} (Flex; {page.word('features')}: {', '.join(about['features'])})"
 
 
 def receipt(page: "Page") -> str:

@@ -13,6 +13,7 @@ WORDS = {
     "copied": {"en": "Copied", "zh": "已复制"},
     "copy": {"en": "Copy", "zh": "复制"},
     "exit status": {"en": "exit status", "zh": "退出状态"},
+    "features": {"en": "features", "zh": "特性"},
     "filter": {"en": "Filter", "zh": "筛选"},
     "lesson": {"en": "Lesson", "zh": "课"},
     "needs": {"en": "Read first: ", "zh": "先读："},

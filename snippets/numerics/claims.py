@@ -41,7 +41,7 @@ bits = Agreement(
 sums = Agreement(
     within=0.01,
     because={
-        "en": "near 32766 one ulp is 0.002: room for five, while a loop is off by more than that",
+        "en": "near 32766 one ulp is 0.002: room for five",
         "zh": "32766 附近的 ulp 是 0.002：容得下五个",
     },
     values=("order.sum",),

@@ -234,8 +234,8 @@ def late_does_not(torch: Side, burn: Side) -> Verdict:
 
 
 @claim(
-    en="Seven of the eight schedules give {left} rates in each framework that are at most {right} apart, relative to the largest",
-    zh="八种调度中的七种，两边的学习率相对于最大值至多相差 {left}，不超过 {right}",
+    en="Seven of the eight schedules give rates that are at most {left} apart in the two frameworks, within {right}",
+    zh="八种调度中的七种，两边的学习率至多相差 {left}，不超过 {right}",
 )
 def seven_agree(torch: Side, burn: Side) -> Verdict:
     apart = max(

@@ -57,7 +57,7 @@ def last_epoch_ulp(torch: Side, burn: Side) -> int:
 
 
 @claim(
-    en="The losses do not drift apart: in the last epoch they are {left} ulp apart at most, which is within 4 ulp of the first epoch's most ({right} with the 4)",
+    en="The losses do not drift apart: in the last epoch they are {left} ulp apart at most, no more than the first epoch's largest distance plus 4 ulp, {right}",
     zh="损失没有越走越远：最后一个 epoch 最多差 {left} ulp，不超过第一个 epoch 的最大差距加 4（即 {right}）",
 )
 def no_drift(torch: Side, burn: Side) -> Verdict:

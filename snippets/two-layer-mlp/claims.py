@@ -392,7 +392,7 @@ def draws_moved(torch: Side, burn: Side) -> Verdict:
 
 
 @claim(
-    en="Both weights have {left} and {right} numbers, the biases between them together: fc2.bias begins at the same place of the stream",
+    en="In either order as many numbers are drawn before fc2.bias, {left} and {right}: it begins at the same place of the stream",
     zh="两种次序下，fc2.bias 之前抽掉的随机数一样多：{left} 和 {right}",
 )
 def same_place(torch: Side, burn: Side) -> Verdict:
