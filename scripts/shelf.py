@@ -16,6 +16,7 @@ from scripts.lessons import ROOT, lessons
 
 TITLE = re.compile(r"^# (.+?)(?: \{ #[\w-]+ \})?$", re.MULTILINE)
 CALLOUT = re.compile(r'^!!! important "(?P<title>.*)"\n(?P<body>(?:(?: {4}.*)?\n)+)', re.MULTILINE)
+BLOCK = re.compile(r"\{\{[^{}]*\}\}")
 TEASER = re.compile(r"\{\{ teaser\(\"([\w-]+)\"\) \}\}")
 
 
@@ -83,6 +84,6 @@ def teasers(source: str) -> list[Teaser]:
     found = []
     for callout in CALLOUT.finditer(read(source)[0] + "\n"):
         body = textwrap.dedent(callout["body"]).strip()
-        said = [part for part in body.split("\n\n") if not part.startswith(("{{", "- ")) and "{{ teaser(" not in part]
+        said = [part for part in body.split("\n\n") if not BLOCK.fullmatch(part) and not part.startswith("- ") and "{{ teaser(" not in part]
         found += [Teaser(id, "\n\n".join(said)) for id in TEASER.findall(body)]
     return found

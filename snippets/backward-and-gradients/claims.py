@@ -93,8 +93,8 @@ small_norms = Agreement(
 alike = Agreement(
     within=0.0,
     because={
-        "en": "subgradients here are 0, 1, a given slope, infinity or NaN, no roundings",
-        "zh": "这里的次梯度是 0、1、给定的斜率、无穷或 NaN，没有舍入",
+        "en": "the gradients here are small numbers that float32 holds exactly, infinity or NaN: nothing is rounded",
+        "zh": "这里的梯度都是 float32 能精确表示的数、无穷或 NaN，没有舍入",
     },
     values=tuple(f"edge.{name}" for name in ALIKE),
 )

@@ -78,7 +78,7 @@ def after(side: Side, epoch: int, name: str = "whole.train_loss") -> np.ndarray:
 
 @claim(
     en="PyTorch and burn print the same lines for the same training: {left} of {right}",
-    zh="同一场训练，PyTorch 和 burn 打印的 {right} 行里有 {left} 行一字不差",
+    zh="同一次训练，PyTorch 和 burn 打印的 {right} 行里有 {left} 行一字不差",
 )
 def printed_alike(torch: Side, burn: Side) -> Verdict:
     left = torch.result.output["whole"].splitlines()
@@ -171,7 +171,7 @@ def weighted_alike(torch: Side, burn: Side) -> Verdict:
 
 @claim(
     en="Of two batches (4 samples of mean 1, 1 sample of 6) LossMetric makes {left}, the metric of our own {right}",
-    zh="两个批次（4 个样本、平均 1；1 个样本、为 6），LossMetric 得 {left}，自己的指标得 {right}",
+    zh="两批（4 个样本、平均 1；1 个样本、为 6），LossMetric 得 {left}，自己的指标得 {right}",
 )
 def loss_metric_counts_batches(torch: Side, burn: Side) -> Verdict:
     return different(
@@ -292,7 +292,7 @@ def order_starts_anew(torch: Side, burn: Side) -> Verdict:
 
 @claim(
     en="PyTorch: the third epoch, resumed with a new generator of the same seed, reads {left} of {right} rows in the order of the first",
-    zh="PyTorch：用种子相同的新生成器续训，第三个 epoch 按第一个 epoch 的次序读，{right} 行里 {left} 行对得上",
+    zh="PyTorch：用种子相同的新发生器续训，第三个 epoch 按第一个 epoch 的次序读，{right} 行里 {left} 行对得上",
 )
 def torch_order_starts_anew(torch: Side, burn: Side) -> Verdict:
     first = order(torch, "shuffled.rows")[0]
@@ -321,7 +321,7 @@ def skipped_same_bits(torch: Side, burn: Side) -> Verdict:
 
 @claim(
     en="PyTorch: with the generator's state restored, {left} of {right} losses are bit-identical",
-    zh="PyTorch：恢复生成器的状态，{right} 个损失里 {left} 个逐位相同",
+    zh="PyTorch：恢复发生器的状态，{right} 个损失里 {left} 个逐位相同",
 )
 def restored_same_bits(torch: Side, burn: Side) -> Verdict:
     return same_bits(torch["restored.train_loss"], torch["shuffled.train_loss"])
@@ -379,7 +379,7 @@ def it_was_falling(torch: Side, burn: Side) -> Verdict:
 
 @claim(
     en="Until then it is the same training as in the new folder: {left} of {right} validation losses have the same bits",
-    zh="在那之前它和新文件夹里是同一场训练：{right} 个验证损失里 {left} 个逐位相同",
+    zh="在那之前它和新文件夹里是同一次训练：{right} 个验证损失里 {left} 个逐位相同",
 )
 def same_until_then(torch: Side, burn: Side) -> Verdict:
     used = burn["reused.per_batch"]
@@ -388,7 +388,7 @@ def same_until_then(torch: Side, burn: Side) -> Verdict:
 
 @claim(
     en="It stops and keeps where the first training did: {left}",
-    zh="它停的地方、留的检查点都是第一场训练的：{left}",
+    zh="它停的地方、留的检查点都是第一次训练的：{left}",
 )
 def the_first_ones_epochs(torch: Side, burn: Side) -> Verdict:
     return equal(epochs(burn["reused.kept"]), epochs(burn["whole.kept"]))
@@ -399,7 +399,7 @@ def the_first_ones_epochs(torch: Side, burn: Side) -> Verdict:
 
 @claim(
     en="A model from a device without autodiff, after train(): {left} of {right} losses have the same bits",
-    zh="没有自动微分的设备上的模型，经过 train()：{right} 个损失里 {left} 个逐位相同",
+    zh="不带 autodiff 的设备上的模型，经过 train()：{right} 个损失里 {left} 个逐位相同",
 )
 def plain_same_bits(torch: Side, burn: Side) -> Verdict:
     return same_bits(burn["plain.train_loss"], burn["whole.train_loss"])
@@ -425,7 +425,7 @@ def not_the_mean(torch: Side, burn: Side) -> Verdict:
 
 @claim(
     en="Two devices take two batches for one update: {left} learning rates in {right} batches",
-    zh="两个设备，两个批次更新一次：{right} 个批次用了 {left} 个学习率",
+    zh="两个设备，两批更新一次：{right} 批用了 {left} 个学习率",
 )
 def one_update_for_two(torch: Side, burn: Side) -> Verdict:
     rates = burn["devices.rates"]

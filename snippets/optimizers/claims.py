@@ -42,8 +42,8 @@ clipped_as_configured = Agreement(
 clipped_alike = Agreement(
     within=2e-6,
     because={
-        "en": "PyTorch adds 1e-6 to the norm, burn's own clipping does not, which shows in the seventh digit; otherwise as above",
-        "zh": "PyTorch 给范数加上 1e-6，burn 自带的裁剪不加，差别在第七位数字；其余同上",
+        "en": "PyTorch adds 1e-6 to the norm, burn's own clipping next to nothing, which shows in the seventh digit; otherwise as above",
+        "zh": "PyTorch 给范数加上 1e-6，burn 自带的裁剪加的几乎是零，差别在第七位数字；其余同上",
     },
     values=("clipping.each", "clipping.global", "global-norm", "global-norm.*"),
 )

@@ -43,7 +43,7 @@ sgd = Agreement(
     agrees=None,
     because={
         "en": "a parameter of size 1 is rounded in steps of 1.2e-7, so this leaves room for eight: whether a hundred steps need more is decided by the kernels",
-        "zh": "大小为 1 的参数以 1.2e-7 为一格舍入，这里容得下八格：一百步会不会用掉更多，由 kernel 决定",
+        "zh": "大小为 1 的参数以 1.2e-7 为一格舍入，这里容得下八格：一百步会不会用掉更多，由内核决定",
     },
 )
 
@@ -141,7 +141,7 @@ mended_f32 = Agreement(
     agrees=None,
     because={
         "en": "the tolerance of SGD in float32, and as there the kernels decide",
-        "zh": "和 float32 的 SGD 用同样的容差，结果同样由 kernel 决定",
+        "zh": "和 float32 的 SGD 用同样的容差，结果同样由内核决定",
     },
 )
 
@@ -237,7 +237,7 @@ def converged(torch: Side, burn: Side) -> Verdict:
 
 @claim(
     en="In float32 SGD stays within 1e-5 with all these threads and kernels: at most {left}",
-    zh="float32 的 SGD，这几种线程数和 kernel 都在 1e-5 以内：最远 {left}",
+    zh="float32 的 SGD，这几种线程数和内核都在 1e-5 以内：最远 {left}",
 )
 def sgd_close(torch: Side, burn: Side) -> Verdict:
     return at_most(max(by_threads(torch, burn).values()), 1e-5)
@@ -337,7 +337,7 @@ def errors_add_up(torch: Side, burn: Side) -> Verdict:
 
 @claim(
     en="The replica is {right} times nearer to burn than PyTorch's Adam is, more than {left}",
-    zh="复制品离 burn 比 PyTorch 的 Adam 近 {right} 倍，不止 {left} 倍",
+    zh="PyTorch 的 Adam 到 burn 的距离是复制品的 {right} 倍，不止 {left} 倍",
 )
 def replica_closes(torch: Side, burn: Side) -> Verdict:
     gap = between(torch, burn, "adam", "f64")
