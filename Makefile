@@ -19,7 +19,6 @@ site: $(READY) ## Build the static site into site/
 	$(BIN)/python -m mkdocs build --strict
 
 test: $(READY) browser lint ## Run everything that must hold, burn included
-	$(BIN)/python -m scripts.execute
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: $(READY) ## Check the sources quickly: pages, captures, comparisons, claims (no Rust, no build)
