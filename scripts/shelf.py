@@ -84,6 +84,10 @@ def teasers(source: str) -> list[Teaser]:
     found = []
     for callout in CALLOUT.finditer(read(source)[0] + "\n"):
         body = textwrap.dedent(callout["body"]).strip()
-        said = [part for part in body.split("\n\n") if not BLOCK.fullmatch(part) and not part.startswith("- ") and "{{ teaser(" not in part]
+        said = [
+            part
+            for part in body.split("\n\n")
+            if not BLOCK.fullmatch(part) and not part.startswith("- ") and "{{ teaser(" not in part
+        ]
         found += [Teaser(id, "\n\n".join(said)) for id in TEASER.findall(body)]
     return found
