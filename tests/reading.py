@@ -161,4 +161,10 @@ def unfold(page: Page) -> None:
 
 def switch_language(page: Page, language: str) -> None:
     page.locator(".md-select > button").click()
-    page.locator(f".md-select__link[hreflang={language}]").click()
+    link = page.locator(f".md-select__link[hreflang={language}]")
+    # Pressed while the menu still opens, the link would not be hit, and Playwright would scroll the page to reach it.
+    opening = (
+        "link => Promise.allSettled(link.closest('.md-select').getAnimations({ subtree: true }).map(a => a.finished))"
+    )
+    link.evaluate(opening)
+    link.click(force=True)  # at once: the press has to hit it, or nothing happens
