@@ -14,7 +14,7 @@ import numpy as np
 
 from scripts import capture, execute, plots
 from scripts.compare import Comparison, compare, ulps
-from scripts.lessons import Lesson, lessons
+from scripts.lessons import Lesson, lesson
 from scripts.problems import Problem, Stop
 from scripts.run import Result
 
@@ -210,7 +210,7 @@ def evaluate(lesson: Lesson) -> Evaluated:
 @cache
 def evaluated(name: str) -> Evaluated:
     """The evaluation of the lesson of this name, kept until `forget` is called at the beginning of a build."""
-    return evaluate(next(found for found in lessons() if found.name == name))
+    return evaluate(lesson(name))
 
 
 def forget() -> None:

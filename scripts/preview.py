@@ -118,7 +118,7 @@ class Preview:
 def told(source: str) -> tuple:
     """What other pages show of a page."""
     try:
-        return shelf.title(source), shelf.read(source)[1], shelf.teasers(source)
+        return shelf.title(source), shelf.meta(source), shelf.teasers(source)
     except (TypeError, ValueError, OSError) as error:
         return (str(error),)
 

@@ -108,7 +108,7 @@ class Page:
             where = next((source for source in shelf.pages(self.language) if shelf.stem(source) == name), None)
             if where is None:
                 raise self.stop(f"it needs {name!r}, and there is no such page", "name lessons under needs:")
-            links.append(f"[{shelf.title(where)}]({self.towards(where)})")
+            links.append(self.link(where))
         said = f"{self.word('needs')}{' · '.join(links)}\n{{: .needs }}"
         return shelf.TITLE.sub(lambda heading: f"{heading[0]}\n\n{said}", text, count=1)
 
@@ -270,6 +270,10 @@ class Page:
         """The link from this page to another page's source, as Markdown has it: relative, without language."""
         folders = len(PurePosixPath(self.source).parts) - 1
         return "../" * folders + source.replace(f".{self.language}.md", ".md")
+
+    def link(self, source: str, anchor: str = "") -> str:
+        """A link from this page to another page's source, with the other page's title."""
+        return f"[{shelf.title(source)}]({self.towards(source)}{anchor})"
 
     @property
     def root(self) -> str:

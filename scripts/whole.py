@@ -25,11 +25,10 @@ MANY = 1_000_000  # ulp, from where on only their order says something
 def all_lessons(page: "Page") -> str:
     """Every lesson in the order of reading: what it settles, and the lessons to read before it."""
     sources = shelf.lesson_pages(page.language)
-    titles = {shelf.stem(source): shelf.title(source) for source in sources}
-    links = {shelf.stem(source): f"[{shelf.title(source)}]({page.towards(source)})" for source in sources}
+    links = {shelf.stem(source): page.link(source) for source in sources}
     blocks = []
     for source in sources:
-        needs = " · ".join(links[name] for name in shelf.needs(source) if name in titles)
+        needs = " · ".join(links[name] for name in shelf.needs(source) if name in links)
         after = f"\n\n    {page.word('needs')}{needs}\n    {{: .needs }}" if needs else ""
         blocks.append(f"1.  **{links[shelf.stem(source)]}**\n\n    {shelf.description(source)}{after}")
     return page.block("\n\n".join(blocks))
@@ -45,7 +44,7 @@ def all_comparisons(page: "Page") -> str:
             ulp = comparison.worst.ulp
             rows.append(
                 [
-                    f"[{shelf.title(source)}]({page.towards(source)}#receipt)",
+                    page.link(source, "#receipt"),
                     f"`{name}`",
                     str(sum(line.count for line in comparison.lines)),
                     page.sci(comparison.worst.difference, 3),
@@ -73,7 +72,7 @@ def all_teasers(page: "Page") -> str:
         asking = type(page)(source)
         for teaser in shelf.teasers(source):
             question = Environment(undefined=StrictUndefined).from_string(teaser.question).render(asking.calls())
-            link = f"[{shelf.title(source)}]({page.towards(source)}#{teaser.id}){{ .asked }}"
+            link = f"{page.link(source, f'#{teaser.id}')}{{ .asked }}"
             blocks.append(f"1.  {indent(question).lstrip()}\n\n    {link}")
     return page.block("\n\n".join(blocks))
 
