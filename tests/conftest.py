@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from playwright.sync_api import Browser, sync_playwright
 
 from scripts.drawing import BROWSERS
@@ -41,11 +42,15 @@ def mkdocs_build(root: Path, site: Path, **environment: str) -> subprocess.Compl
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory) -> Path:
-    """The site, built from the sources as they are."""
-    place = tmp_path_factory.mktemp("built") / "site"
-    done = mkdocs_build(ROOT, place)
-    assert done.returncode == 0, done.stdout
+def site(tmp_path_factory, worker_id) -> Path:
+    """The site, built from the sources as they are, once for all processes that test. Nothing is to be changed in it."""
+    base = tmp_path_factory.getbasetemp()
+    place = (base if worker_id == "master" else base.parent) / "built"
+    with FileLock(f"{place}.lock"):
+        if not place.exists():
+            done = mkdocs_build(ROOT, base / "being-built")
+            assert done.returncode == 0, done.stdout
+            (base / "being-built").rename(place)
     return place
 
 
@@ -78,8 +83,6 @@ def copy(tmp_path) -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def executed() -> None:
     """Run what no result is kept of, and check the sources, once, before any test copies them."""
-    from filelock import FileLock
-
     from scripts.checks import everything
 
     (ROOT / ".cache").mkdir(exist_ok=True)

@@ -122,11 +122,20 @@ class Reader:
         self.language, self.path = language, path
         response = self.page.goto(address(self.server, language, path))
         assert response.ok, f"{response.url}: {response.status}"
+        laid_out(self.page)
         return self.page
 
     def at(self, language: str, path: str) -> None:
         """Wait until the page is this one."""
         self.page.wait_for_url(re.compile(rf"^{re.escape(address(self.server, language, path))}($|[?#])"))
+        laid_out(self.page)
+
+
+def laid_out(page: Page) -> None:
+    """Wait until all of the page is laid out, and stands where it will stand."""
+    if "js" in page.locator("html").get_attribute("class").split():
+        expect(page.locator(".js .stretch:not(.done)")).to_have_count(0, timeout=PATIENCE)
+        page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def address(server: str, language: str, path: str) -> str:

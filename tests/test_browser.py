@@ -30,6 +30,7 @@ from tests.reading import (
     every_language,
     every_lesson,
     every_paired_page,
+    laid_out,
     markdown,
     places,
     source,
@@ -158,6 +159,7 @@ def test_tabs_on_a_phone_are_linked_and_remembered(reader, path):
     page.locator(".pair .tabbed-labels label", has_text=LABELS["burn"]).first.click()
     assert_chosen(page, LABELS["burn"])
     page.reload()
+    laid_out(page)
     assert_chosen(page, LABELS["burn"])
     switch_language(page, "en")
     reader.at("en", path)
@@ -216,7 +218,7 @@ def test_marks_of_claims_lead_to_the_receipt(opened):
         title, (elsewhere, claim) = mark.get_attribute("title"), mark.get_attribute("href").split("#")
         mark.dispatch_event("click")
         page.wait_for_url(re.compile(rf"#{claim}$"))
-        line = page.locator(f"#receipt ~ ul > li:has(> [id='{claim}'])")
+        line = page.locator(f"#receipt ~ .stretch > ul > li:has(> [id='{claim}'])")
         assert_in_sight(line)
         assert squeezed(title) in squeezed(line.inner_text())
         if elsewhere:

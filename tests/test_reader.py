@@ -20,9 +20,12 @@ from tests.reading import (
     PAGES,
     PAIRED,
     SCREENS,
+    address,
+    assert_in_sight,
     calling,
     every_language,
     every_lesson,
+    laid_out,
     places,
     switch_language,
     unfold,
@@ -31,12 +34,23 @@ from tests.test_browser import pairs, search
 
 pytestmark = pytest.mark.xdist_group("reader")
 
+TALLEST = 1440  # pixels, of a screen
+BELOW_HEADER = 100  # pixels from the top, at most, of a heading that was jumped to
 PAPER = {"width": 718, "height": 1000}  # between the margins of A4
 SHIFT = """
     window.shifted = 0
     new PerformanceObserver(list => {
         for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value
     }).observe({ type: "layout-shift", buffered: true })
+"""
+# The colour schemes in which the page stands at its frames.
+DRAWN = """
+    window.drawn = []
+    const look = () => {
+        window.drawn.push(document.body?.dataset.mdColorScheme)
+        if (window.drawn.length < 50) requestAnimationFrame(look)
+    }
+    requestAnimationFrame(look)
 """
 # Of the tokens of code that look alike, one stays: axe would look at each of thousands.
 ALIKE = """() => {
@@ -223,6 +237,7 @@ def test_a_reader_commits_to_an_option_and_then_learns_the_answer(opened):
         expect(callout.locator(".choose[aria-pressed=true] .option")).to_have_attribute("data-option", wrong)
         assert callout.locator(".verdict > div").count() == 2
     page.reload()
+    laid_out(page)
     for teaser in page.locator("a.teaser:not([data-right])").all():
         callout = teaser.locator("xpath=ancestor::div[contains(@class,'admonition')]")
         expect(callout.locator(".choose[aria-pressed=true]")).to_have_count(1)
@@ -360,7 +375,70 @@ def test_nothing_moves_while_a_page_loads(opened):
     assert page.evaluate("window.shifted") == 0
 
 
+@places(PAGES)
+def test_what_is_laid_out_later_begins_below_the_screen(opened):
+    waiting = opened.page.locator(".stretch").first
+    if opened.path in LESSONS:
+        assert waiting.count() == 1
+    if waiting.count():
+        assert waiting.evaluate("stretch => stretch.getBoundingClientRect().top + scrollY") > TALLEST
+
+
+@places(LESSONS, languages=["zh"])
+def test_a_page_opened_at_a_section_stays_there_while_the_rest_is_laid_out(opened):
+    page = opened.page
+    heading = page.locator("article h2").nth(-2)
+    place, section = page.url.partition("#")[0], heading.get_attribute("id")
+    page.goto("about:blank")
+    page.goto(f"{place}#{section}")
+    assert page.locator(".stretch").count() > 3
+    laid_out(page)
+    where = "heading => heading.getBoundingClientRect().top"
+    assert 0 < heading.evaluate(where) < BELOW_HEADER
+    assert_in_sight(heading)
+
+
 # For everybody
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@every_language
+def test_the_colour_scheme_is_the_systems_until_the_reader_chooses_one(reader, language, screen):
+    page = reader.begin(screen, "dark").open(language, LESSONS[0])
+    body, root = page.locator("body"), page.locator("html")
+    expect(body).to_have_attribute("data-md-color-scheme", "slate")
+    page.emulate_media(color_scheme="light")
+    expect(body).to_have_attribute("data-md-color-scheme", "default")
+    page.emulate_media(color_scheme="dark")
+    expect(body).to_have_attribute("data-md-color-scheme", "slate")
+    for chosen, scheme in (("light", "default"), ("dark", "slate"), ("system", "slate"), ("light", "default")):
+        page.locator(".schemes button:visible").click()
+        expect(root).to_have_attribute("data-scheme", chosen)
+        expect(body).to_have_attribute("data-md-color-scheme", scheme)
+        assert_in_sight(page.locator(f".schemes [value={chosen}]"))
+        expect(page.locator(".schemes button:focus")).to_have_attribute("value", chosen)
+    tint = page.locator("meta[name=theme-color]")
+    expect(tint).to_have_attribute("content", re.compile(r"rgb"))
+    light = tint.get_attribute("content")
+    switch_language(page, "en" if language == "zh" else "zh")
+    expect(body).to_have_attribute("data-md-color-scheme", "default")
+    page.emulate_media(color_scheme="light")
+    page.keyboard.press("Escape")
+    page.locator(".schemes button:visible").focus()
+    page.keyboard.press("Enter")
+    expect(body).to_have_attribute("data-md-color-scheme", "slate")
+    assert tint.get_attribute("content") != light
+    assert reader.faults == []
+
+
+@every_language
+def test_the_first_thing_drawn_in_the_dark_is_dark(browser, server, language):
+    context = browser.new_context(color_scheme="dark", viewport=SCREENS["phone"])
+    page = context.new_page()
+    page.add_init_script(DRAWN)
+    page.goto(address(server, language, LESSONS[0]), wait_until="networkidle")
+    assert set(page.evaluate("window.drawn")) == {"slate"}
+    context.close()
 
 
 @pytest.mark.parametrize("screen", SCREENS)

@@ -23,18 +23,21 @@ for (const button of all(".sides button")) {
 }
 show(kept("__sides") ?? "both")
 
-// The theme links tabs by the labels that are shown, so a pair in a folded box misses the reader's choice: catch up when
-// it is unfolded.
-document.addEventListener("toggle", ({ target }) => {
+// The theme links tabs by the labels that are shown, so a pair in a folded box, or one that is not laid out yet, misses
+// the reader's choice: it catches up.
+
+function follow(within) {
   const [chosen] = kept("__tabs") ?? []
-  for (const label of all(".tabbed-labels > label", target)) {
+  for (const label of all(".tabbed-labels > label", within)) {
     const input = document.getElementById(label.htmlFor)
     if (label.textContent.trim() === chosen && !input.checked) {
       label.setAttribute("data-md-switching", "")
       input.click()
     }
   }
-}, true)
+}
+
+document.addEventListener("toggle", ({ target }) => follow(target), true)
 
 // Corresponding parts of a pair light up together while one is pointed at or in focus, and stay lit when one is pressed.
 
@@ -219,11 +222,38 @@ document.addEventListener("click", ({ target }) => {
 // What the theme leaves out for those who read with a keyboard or a screen reader.
 
 document.querySelector(".md-search").ariaLabel = document.querySelector(".md-search__input").placeholder
+// Until the theme has looked at a piece of code, when it comes into sight, it counts as one that scrolls.
+for (const code of all("pre > code")) code.tabIndex = 0
 addEventListener("load", () => {
   for (const box of all(".md-typeset__scrollwrap, .diagram > div, .notebook pre > code")) {
     box.tabIndex = 0
     box.role = "group"
   }
+})
+
+// What was not laid out while the page loaded is laid out now, piece by piece, when the browser has nothing else to do.
+
+addEventListener("load", () => {
+  const idle = window.requestIdleCallback ?? setTimeout
+  const waiting = all(".stretch")
+  const next = () => {
+    const stretch = waiting.shift()
+    if (stretch === undefined) return
+    stretch.classList.add("done")
+    follow(stretch)
+    requestAnimationFrame(() => idle(next))
+  }
+  idle(next)
+})
+
+// The colour of the header, for browsers that carry it on.
+
+const tint = document.head.appendChild(document.createElement("meta"))
+tint.name = "theme-color"
+const colour = () => { tint.content = getComputedStyle(document.querySelector(".md-header")).backgroundColor }
+addEventListener("load", () => {
+  colour()
+  new MutationObserver(colour).observe(document.body, { attributeFilter: ["data-md-color-scheme"] })
 })
 
 // What is folded is printed too.
