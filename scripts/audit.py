@@ -42,9 +42,9 @@ def lighthouse(url: str, browser: str) -> dict:
     return json.loads(done.stdout)
 
 
-def performance(report: dict) -> int:
-    """The score of a report, of 100."""
-    return round(100 * report["categories"]["performance"]["score"])
+def score(report: dict, name: str = "performance") -> int:
+    """The score that a report gives, of 100."""
+    return round(100 * report["categories"][name]["score"])
 
 
 def axe(browser: Browser, url: str) -> int:
@@ -68,15 +68,15 @@ def audit(site: Path, chosen: list[str]) -> list[str]:
     with hosted(site) as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         for address in chosen:
-            reports = sorted((lighthouse(f"{server}/{address}", program) for _ in range(RUNS)), key=performance)
+            reports = sorted((lighthouse(f"{server}/{address}", program) for _ in range(RUNS)), key=score)
             report = reports[RUNS // 2]
-            scores = {name: round(100 * report["categories"][name]["score"]) for name in WANTED}
+            scores = {name: score(report, name) for name in WANTED}
             weight = int(report["audits"]["total-byte-weight"]["numericValue"])
             shift = max(each["audits"]["cumulative-layout-shift"]["numericValue"] for each in reports)
             violations = axe(browser, f"{server}/{address}")
-            columns = "  ".join(f"{score:>{len(name)}}" for name, score in scores.items())
+            columns = "  ".join(f"{value:>{len(name)}}" for name, value in scores.items())
             print(
-                f"{'/' + address:<48} {columns}  {weight}  {shift:.3f}  {violations:>3}  {list(map(performance, reports))}",
+                f"{'/' + address:<48} {columns}  {weight}  {shift:.3f}  {violations:>3}  {list(map(score, reports))}",
                 flush=True,
             )
             good = all(scores[name] >= wanted for name, wanted in WANTED.items())

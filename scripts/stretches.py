@@ -11,14 +11,16 @@ AT_ONCE = 12  # lines from the top: what comes after them begins below a screen 
 
 
 def lines(block: Element) -> int:
-    """How many lines with space around them a block has at the least: one for each paragraph, item and piece of code.
+    """How many lines with space around them a block has at the least: one for each paragraph, heading, row, item and piece
+    of code.
 
-    The two sides of a pair may stand beside each other, or one of them behind the other.
+    The two sides of a pair may stand beside each other, or one of them behind the other; what is folded has its title.
     """
-    found = sum(
-        each.tag in HEADINGS | {"p", "pre"} or (each.tag == "li" and each.find("p") is None) for each in block.iter()
-    )
-    return max(1, found // 2 if block.get("class") == "pair" else found)
+    if block.tag == "details":
+        return 1
+    own = block.tag in HEADINGS | {"h1", "p", "pre", "tr"} or (block.tag == "li" and block.find("p") is None)
+    within = sum(map(lines, block))
+    return own + (within // 2 if block.get("class") == "pair" else within)
 
 
 class Stretches(Treeprocessor):
@@ -28,26 +30,30 @@ class Stretches(Treeprocessor):
     """
 
     def run(self, root: Element) -> None:
-        begins, stretches, above = False, [], 0
-        for block in list(root):
+        page, stretch, above = [], None, 0
+        for block in root:
             if block.tag in HEADINGS:
-                begins = above >= AT_ONCE
-            elif begins:
-                stretches.append(Element("div", {"class": "stretch"}))
-                root.insert(list(root).index(block), stretches[-1])
-                begins = False
-            if stretches and block.tag not in HEADINGS:
-                root.remove(block)
-                stretches[-1].append(block)
+                stretch = Element("div", {"class": "stretch"}) if above >= AT_ONCE else None
+            if block.tag in HEADINGS or stretch is None:
+                page.append(block)
+            else:
+                if len(stretch) == 0:
+                    page.append(stretch)
+                stretch.append(block)
             above += lines(block)
-        for stretch in stretches:
-            stretch.set("style", f"--lines: {lines(stretch)}")
+        root[:] = page
+        for block in root:
+            if block.get("class") == "stretch":
+                block.set("style", f"--lines: {lines(block)}")
 
 
 class StretchesExtension(Extension):
+    """The extension of Python-Markdown, for `markdown_extensions` of mkdocs.yml."""
+
     def extendMarkdown(self, md: Markdown) -> None:
         md.treeprocessors.register(Stretches(md), "stretches", -10)  # the last: footnotes and the like are there
 
 
 def makeExtension(**options) -> Extension:
+    """Called by Python-Markdown, which knows the extension by this module's name."""
     return StretchesExtension(**options)

@@ -134,7 +134,7 @@ class Reader:
 def laid_out(page: Page) -> None:
     """Wait until all of the page is laid out, and stands where it will stand."""
     if "js" in page.locator("html").get_attribute("class").split():
-        expect(page.locator(".js .stretch:not(.done)")).to_have_count(0, timeout=PATIENCE)
+        expect(page.locator(".stretch:not(.done)")).to_have_count(0, timeout=PATIENCE)
         page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 

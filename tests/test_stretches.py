@@ -58,6 +58,24 @@ def test_what_follows_a_heading_is_one_element_up_to_the_next():
     assert "".join(unwrapped.split()) == "".join(plain.split())
 
 
+@pytest.mark.parametrize(
+    ("text", "least"),
+    {
+        "One.\n\nTwo.": 2,
+        "- one\n- two\n\n    three": 3,
+        "| a |\n| - |\n| 1 |\n| 2 |": 3,
+        '<div class="pair" markdown>\n\nOne.\n\nTwo.\n\nThree.\n\nFour.\n\n</div>': 2,
+        '??? note "Title"\n\n    One.\n\n    Two.': 1,
+    }.items(),
+    ids=["paragraphs", "items", "rows", "pair", "folded"],
+)
+@pytest.mark.usefixtures("at_once")
+def test_a_stretch_tells_how_many_lines_it_has_at_least(text, least):
+    extensions = ["md_in_html", "tables", "pymdownx.details", stretches.__name__]
+    page = markdown.markdown(f"# Title\n\nAbove.\n\n## First\n\n{text}", extensions=extensions)
+    assert f'<div class="stretch" style="--lines: {least}">' in page
+
+
 def test_what_is_seen_at_once_stays_as_it_is():
     many = "\n\n".join(["One."] * stretches.AT_ONCE)
     text = f"# Title\n\n## First\n\n{many}\n\n## Second\n\nTwo."
